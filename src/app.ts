@@ -155,7 +155,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       ? createLocalSubjects()
       : createSharedSubjects({ ...shared, store: store.limits, process: ids.next('wrk_') }),
   });
-  const inference = withLimits(withFallbacks(service), limiter);
+  const inference = withLimits(withFallbacks(service), limiter, catalog);
   const files = createFiles({
     ...shared,
     store,

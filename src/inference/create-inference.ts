@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { modelFor, servedElsewhereError } from '../core/model-access.ts';
-import type { Serves } from '../core/model.ts';
+import type { Model, Serves } from '../core/model.ts';
 import { estimatedCost, pricesAt } from '../core/price.ts';
 import { defaultTagName, tagOf } from '../core/usage-tag.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
@@ -83,24 +83,28 @@ export function createInference(deps: InferenceDeps): InferenceService {
   const enter = (
     { model: { id } }: ServedModel,
     { caller, trace }: InteractiveCall,
-    estimate: () => TokenAmounts,
+    estimate: (context: Model['contextLength']) => TokenAmounts,
   ): Admitted => {
     if (trace) trace.model = id;
     const { model, pool, admission, countPrompt } = models.require(id);
     const reservation = accounts.budgets.reserve(caller, () =>
-      estimatedCost(estimate(), pricesAt(model.prices, accounts.billingClock.now())),
+      estimatedCost(estimate(model.contextLength), pricesAt(model.prices, accounts.billingClock.now())),
     );
     return { model, pool, countPrompt, reservation, leave: admission.enter('interactive') };
   };
 
-  const admit = (name: string, call: InteractiveCall, serves: Serves, estimate: () => TokenAmounts) =>
-    enter(resolveWithinBudget(name, call, serves), call, estimate);
+  const admit = (
+    name: string,
+    call: InteractiveCall,
+    serves: Serves,
+    estimate: (context: Model['contextLength']) => TokenAmounts,
+  ) => enter(resolveWithinBudget(name, call, serves), call, estimate);
 
   /** Enters after the schemas are compiled, so that waiting for them keeps no slot from batches. */
   const admitChat = async (request: ChatRequest, call: InteractiveCall) => {
     const served = resolveWithinBudget(request.model, call, 'chat');
     const guarantee = await calls.guarantee(served, request, call.caller.orgId, call.signal);
-    return { guarantee, ...enter(served, call, () => chatTokens(request)) };
+    return { guarantee, ...enter(served, call, (context) => chatTokens(request, context)) };
   };
 
   /** Runs a request whose answer comes in one piece, and charges for it. */
@@ -225,15 +229,17 @@ export function createInference(deps: InferenceDeps): InferenceService {
 
     async completions(request, call) {
       const engineCall = toEngineCall(call, textPromptPrefix(request.value));
-      const admitted = admit(request.value.model, call, 'completions', () => completionTokens(request.value));
+      const admitted = admit(request.value.model, call, 'completions', (context) =>
+        completionTokens(request.value, context),
+      );
       return answered(admitted, call, () => calls.complete(admitted, request, engineCall));
     },
 
     completionsStream: (request, call) =>
       meterStream(async () => {
         const engineCall = toEngineCall(call, textPromptPrefix(request.value));
-        const admitted = admit(request.value.model, call, 'completions', () =>
-          completionTokens(request.value),
+        const admitted = admit(request.value.model, call, 'completions', (context) =>
+          completionTokens(request.value, context),
         );
         const name = calls.completionName(admitted.model);
         const meter = new StreamMeter(admitted.leave);

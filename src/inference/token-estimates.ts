@@ -6,16 +6,23 @@ import { answersPerPrompt, estimateTextPrompt } from '../wire/completions/reques
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../wire/shared/text-inputs.ts';
 
-// Tokens that limits and budgets reserve for a single request until its usage is known.
+// Tokens that limits and budgets reserve for a single request until its usage is known. Clients that want no maximum send a very
+// large one, so no more is reserved than the model can generate.
 
 /** Output tokens reserved for a chat request without a maximum. */
 const defaultChatTokens = 1_024;
 /** Default maximum of text completions. */
 const defaultCompletionTokens = 16;
+/** Most tokens reserved for an answer of a model whose context is unknown. */
+const maxAnswerTokens = 32_768;
 
-export function chatTokens(chat: ChatRequest): TokenAmounts {
+/** Context of a model in tokens; null or undefined if unknown. */
+type ContextLength = number | null | undefined;
+
+export function chatTokens(chat: ChatRequest, context: ContextLength): TokenAmounts {
   const most = chat.max_completion_tokens ?? chat.max_tokens ?? defaultChatTokens;
-  return { inputTokens: estimatePrompt(chat), outputTokens: most * (chat.n ?? 1) };
+  const inputTokens = estimatePrompt(chat);
+  return { inputTokens, outputTokens: answerTokens(most, inputTokens, context) * (chat.n ?? 1) };
 }
 
 export function embeddingTokens({ input }: EmbeddingsRequest): TokenAmounts {
@@ -25,11 +32,17 @@ export function embeddingTokens({ input }: EmbeddingsRequest): TokenAmounts {
   return { inputTokens: tokens.reduce((sum, count) => sum + count, 0), outputTokens: 0 };
 }
 
-export function completionTokens(request: CompletionsRequest): TokenAmounts {
+export function completionTokens(request: CompletionsRequest, context: ContextLength): TokenAmounts {
   const prompts = splitTextInputs('prompt', request.prompt).length;
   const most = request.max_tokens ?? defaultCompletionTokens;
-  return {
-    inputTokens: estimateTextPrompt(request),
-    outputTokens: most * prompts * answersPerPrompt(request),
-  };
+  const inputTokens = estimateTextPrompt(request);
+  // Each answer shares the context with its own prompt.
+  const perAnswer = answerTokens(most, inputTokens / prompts, context);
+  return { inputTokens, outputTokens: Math.ceil(perAnswer * prompts * answersPerPrompt(request)) };
+}
+
+/** Most tokens of one answer. An estimated prompt that fills the context leaves one, because the estimate may be too high. */
+function answerTokens(most: number, promptTokens: number, context: ContextLength): number {
+  const room = context ? Math.max(1, context - promptTokens) : maxAnswerTokens;
+  return Math.min(most, room);
 }

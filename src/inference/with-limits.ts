@@ -1,4 +1,7 @@
 import type { RequestLimiter, Admission, TokenAmounts } from '../limits/limiter.ts';
+import type { Catalog } from '../core/model.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { CompletionsRequest } from '../wire/completions/completions.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
 import { chatTokens, completionTokens, embeddingTokens } from './token-estimates.ts';
 
@@ -6,7 +9,15 @@ import { chatTokens, completionTokens, embeddingTokens } from './token-estimates
  * Inference for single requests within the limits of their org and key. Tokens are reserved by an estimate, and replaced by the
  * charged usage at the end. A request counts once, whatever number of fallbacks it tries.
  */
-export function withLimits(inference: Inference, limiter: RequestLimiter): Inference {
+export function withLimits(
+  inference: Inference,
+  limiter: RequestLimiter,
+  catalog: Pick<Catalog, 'find'>,
+): Inference {
+  const tokensOf = (chat: ChatRequest) => chatTokens(chat, catalog.find(chat.model)?.contextLength);
+  const completionOf = (request: CompletionsRequest) =>
+    completionTokens(request, catalog.find(request.model)?.contextLength);
+
   const admit = (call: InteractiveCall, estimate: () => TokenAmounts) =>
     call.admission ?? limiter.admit(call.caller, estimate, call.onRates);
 
@@ -56,30 +67,30 @@ export function withLimits(inference: Inference, limiter: RequestLimiter): Infer
     ...inference,
     async admit(chat, call) {
       if (!limiter.apply(call.caller)) return call;
-      return { ...call, admission: await admit(call, () => chatTokens(chat)) };
+      return { ...call, admission: await admit(call, () => tokensOf(chat)) };
     },
     chat: (request, asked) =>
       answered(
         asked,
-        () => chatTokens(request.value),
+        () => tokensOf(request.value),
         (call) => inference.chat(request, call),
       ),
     chatStream: (request, asked) =>
       streamed(
         asked,
-        () => chatTokens(request.value),
+        () => tokensOf(request.value),
         (call) => inference.chatStream(request, call),
       ),
     native: (op, native, asked, present) =>
       answered(
         asked,
-        () => chatTokens(native.chat),
+        () => tokensOf(native.chat),
         (call) => inference.native(op, native, call, present),
       ),
     nativeStream: (op, native, asked, present) =>
       streamed(
         asked,
-        () => chatTokens(native.chat),
+        () => tokensOf(native.chat),
         (call) => inference.nativeStream(op, native, call, present),
       ),
     embeddings: (request, asked) =>
@@ -91,13 +102,13 @@ export function withLimits(inference: Inference, limiter: RequestLimiter): Infer
     completions: (request, asked) =>
       answered(
         asked,
-        () => completionTokens(request.value),
+        () => completionOf(request.value),
         (call) => inference.completions(request, call),
       ),
     completionsStream: (request, asked) =>
       streamed(
         asked,
-        () => completionTokens(request.value),
+        () => completionOf(request.value),
         (call) => inference.completionsStream(request, call),
       ),
   };

@@ -131,6 +131,26 @@ describe('the budget of an org', () => {
   });
 });
 
+describe('what a request in flight reserves', () => {
+  it('is what the model can generate, whatever the maximum, so that others of the org get in', async () => {
+    await setBudget({ amount: '10', period: 'total' });
+    const client = new AbortController();
+    const hang = { model: 'tiny', messages: [{ role: 'user', content: '[[hang]]' }] };
+    const before = app.engine.stats().running;
+    const hanging = fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: client.signal,
+      headers: { authorization: `Bearer ${app.keys.a}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...hang, max_tokens: 2 ** 31 - 1 }),
+    }).catch(() => {});
+    await expect.poll(() => app.engine.stats().running).toBe(before + 1);
+    expect((await post('/v1/chat/completions', { model: 'tiny', messages })).status).toBe(200);
+    client.abort();
+    await hanging;
+    await setBudget(null);
+  });
+});
+
 describe('the budget of a key', () => {
   const ask = (key: string) => post('/v1/chat/completions', { model: 'tiny', messages }, key);
   const keys = (method: string, path: string, json: object) =>

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CallerLimits } from '../../src/core/limits.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
-import { type CallOptions, type RunningServer, startServer } from './support/start-server.ts';
+import { type CallOptions, type RunningServer, startServer, testModels } from './support/start-server.ts';
 
 let app: RunningServer;
 let clock: ManualClock;
-async function start(requestLimits: Partial<CallerLimits>) {
+async function start(requestLimits: Partial<CallerLimits>, models = testModels) {
   clock = createManualClock();
-  app = await startServer({ clock, requestLimits });
+  app = await startServer({ clock, requestLimits, models });
 }
 afterEach(() => app.stop());
 
@@ -139,6 +139,28 @@ describe('tokens per minute', () => {
     expect(await remaining({})).toBe('50');
     expect(await remaining({ stream: true })).toBe('47');
     expect(await remaining({})).toBe('44');
+  });
+
+  it('are reserved up to what the model can generate, whatever the maximum', async () => {
+    const models = testModels.map((model) => ({ ...model, contextLength: 4_096 }));
+    await start({ org: { outputTokensPerMinute: 100_000 } }, models);
+    const client = new AbortController();
+    const hanging = fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: client.signal,
+      headers: { authorization: `Bearer ${app.keys.a}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'default',
+        max_tokens: 2 ** 31 - 1,
+        messages: [{ role: 'user', content: '[[hang]]' }],
+      }),
+    }).catch(() => {});
+    await expect.poll(() => app.engine.stats().running).toBe(1);
+    const { status, headers } = await chat({ max_tokens: 2 ** 31 - 1 });
+    expect(status).toBe(200);
+    expect(Number(headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(100_000 - 2 * 4_096);
+    client.abort();
+    await hanging;
   });
 
   it('of a failed request are returned', async () => {

@@ -25,6 +25,7 @@ import { asApiError, isStorageUnavailable, lineBackoff, QuotedError } from '../l
 import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { lostInputMessage } from '../lines/chunk-lines.ts';
 import { prepareWithBody, type BatchLine } from '../../wire/batch/read-line.ts';
+import { estimatedLineCost, tokensPerLine } from './line-cost.ts';
 import { nextChunk } from './next-line.ts';
 import { SendPacer } from './send-pacer.ts';
 import type { PrefixAffinity } from '../claimed/prefix-affinity.ts';
@@ -138,12 +139,14 @@ export class Dispatcher {
     if (shouldWait && demand.wants(model)) return false;
     const ref = work.chunks.take(claimed);
     if (!ref) return false;
-    fairness.charge(claimed.batch, estimate(claimed));
+    fairness.charge(claimed.batch, tokensPerLine(claimed.chunk));
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
     this.#deps.throughput.sent(model);
     demand.starting(model, 1);
-    const reservation = budgets.reserve(claimed.batch, () => estimatedLineCost(claimed));
+    const reservation = budgets.reserve(claimed.batch, () =>
+      estimatedLineCost(claimed.chunk, ref, claimed.batch),
+    );
     void this.#run(claimed, ref, reservation).finally(() => {
       reservation.release();
       work.chunks.landed(claimed);
@@ -238,7 +241,7 @@ export class Dispatcher {
     const { warmup, fairness, backoff } = this.#deps;
     const { model, chunk, batch } = claimed;
     warmup.failed(model, chunk.prefix);
-    fairness.charge(batch, -estimate(claimed));
+    fairness.charge(batch, -tokensPerLine(claimed.chunk));
     return backoff.add(batch.id, error, lostInputMessage(error));
   }
 
@@ -280,7 +283,7 @@ export class Dispatcher {
     const { batch, chunk } = claimed;
     this.#deps.fairness.charge(
       batch,
-      answer.usage.inputTokens + answer.usage.outputTokens - estimate(claimed),
+      answer.usage.inputTokens + answer.usage.outputTokens - tokensPerLine(claimed.chunk),
     );
     const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
     // Charged under the name whose price the batch froze, even if the model is renamed.
@@ -294,7 +297,7 @@ export class Dispatcher {
     if (isStorageUnavailable(thrown)) return void this.#unreadable(claimed, thrown);
     warmup.failed(claimed.model, chunk.prefix);
     // The line was not served; it is charged again when it is sent again.
-    fairness.charge(batch, -estimate(claimed));
+    fairness.charge(batch, -tokensPerLine(claimed.chunk));
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
     if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
@@ -337,23 +340,11 @@ export class Dispatcher {
     claimed.lines.forget(ref.line);
     recorder.add(result, reservation);
     demand.answered(claimed.model);
-    throughput.answered(claimed.model, estimate(claimed));
+    throughput.answered(claimed.model, tokensPerLine(claimed.chunk));
     claimed.remaining--;
     if (claimed.remaining !== 0) return;
     work.chunks.retire(claimed);
     if (claimed.suspect && claimed.chunk.kills < poisonKills) suspects.answered();
     recorder.finish(leaseOf(claimed.chunk));
   }
-}
-
-/** Estimated cost of one line of the chunk, in nano-dollars: all tokens at the higher price. */
-function estimatedLineCost(claimed: ClaimedChunk): number {
-  const { prices, priceFactor } = claimed.batch;
-  const price = prices[claimed.chunk.model];
-  return price ? (estimate(claimed) * Math.max(price.input, price.output) * priceFactor) / 1_000_000 : 0;
-}
-
-/** Estimated tokens of one line of the chunk. */
-function estimate(claimed: ClaimedChunk): number {
-  return claimed.chunk.est / Math.max(1, claimed.chunk.lines.length);
 }

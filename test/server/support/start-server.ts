@@ -152,7 +152,7 @@ export async function startServer(
     defaults: { org: {}, key: {}, ...requestLimits },
     subjects: createLocalSubjects(),
   });
-  const inference = withLimits(service.inference, limiter);
+  const inference = withLimits(service.inference, limiter, catalog);
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
   const blobs = createDiskBlobs({ folder, log });
   const limits = { ...testLimits, ...options.limits };
