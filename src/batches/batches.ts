@@ -38,6 +38,12 @@ export interface Batches extends Service {
   setPriority(caller: Caller, id: string, priority: number): Promise<BatchView>;
   /** One page of the batches of all orgs, newest first by default. @param signal stops a search whose client has left */
   listAll(filters: BatchFilters, signal: AbortSignal): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  /** As `listAll`, of the org of the caller. */
+  listOwn(
+    caller: Caller,
+    filters: Omit<BatchFilters, 'orgId'>,
+    signal: AbortSignal,
+  ): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   /** One page of batches; `hasMore` counts in the direction of the query. */
   list(caller: Caller, query: BatchQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   /**

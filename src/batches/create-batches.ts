@@ -2,7 +2,7 @@ import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
-import type { BatchSnapshot } from '../store/contract/batches.ts';
+import type { BatchQuery, BatchSnapshot } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesDeps, BatchContext } from './batch-context.ts';
 import type { BatchView } from '../wire/batch/present.ts';
@@ -142,6 +142,14 @@ export function createBatches(deps: BatchesDeps): Batches {
     return Promise.all(pictures.filter((picture) => picture !== undefined).map(view));
   };
 
+  const listPage = async (orgId: string, query: BatchQuery) => {
+    const page = await store.batches.list(orgId, { ...query, limit: query.limit + 1 });
+    const hasMore = page.length > query.limit;
+    // The extra row is at the end away from the cursor.
+    const start = hasMore && query.before !== undefined ? 1 : 0;
+    return { batches: await viewListed(page.slice(start, start + query.limit)), hasMore };
+  };
+
   const listing: ListAllDeps = {
     store: store.batches,
     models: peers,
@@ -207,13 +215,13 @@ export function createBatches(deps: BatchesDeps): Batches {
       return viewOwned(caller.orgId, id);
     },
 
-    async list(caller, query) {
-      const page = await store.batches.list(caller.orgId, { ...query, limit: query.limit + 1 });
-      const hasMore = page.length > query.limit;
-      // The extra row is at the end away from the cursor.
-      const start = hasMore && query.before !== undefined ? 1 : 0;
-      const shown = page.slice(start, start + query.limit);
-      return { batches: await viewListed(shown), hasMore };
+    list: (caller, query) => listPage(caller.orgId, query),
+
+    async listOwn({ orgId }, filters, signal) {
+      const { createdBefore, model, waiting, atRisk, words, ...exact } = filters;
+      // A page of an index does not wait behind searches.
+      const isExact = [createdBefore, model, waiting, atRisk, words].every((each) => each === undefined);
+      return isExact ? listPage(orgId, exact) : listAll(listing, { ...filters, orgId }, signal);
     },
 
     async asOwner({ scopes, models }, id) {

@@ -124,8 +124,7 @@ export function createClient(options: TransportOptions) {
         return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },
       get: (id: string) => get<RemoteBatch>(apiPath('batches', id)),
-      list: (query: PageQuery & { status?: string | undefined }) =>
-        get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
+      list: (query: PageQuery & Call['query']) => get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
       act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
         post<RemoteBatch>(apiPath('batches', id, what)),
       /** Current state of a batch, then every change until it ends. */

@@ -99,6 +99,8 @@ export interface Batch {
   /** Results from this instant on are dropped. */
   acceptUntil: number;
   inputFileId: string;
+  /** File name of the input; null for inline requests, and for those of a retry of these. */
+  inputName: string | null;
   outputFileId: string | null;
   errorFileId: string | null;
   /** Model of all lines; null if they differ. */

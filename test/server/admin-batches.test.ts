@@ -71,8 +71,24 @@ describe('the list of all batches', () => {
     );
   });
 
+  it('200: searches in ids, file names and metadata', async () => {
+    expect(await ids(`?q=${ofB.slice(-10)}`)).toEqual([ofB]);
+    expect(await ids(`?q=${ofB}&org=default`)).toEqual([]);
+    expect(await ids('?q=batch_&limit=2')).toEqual([ofB, ofA[1]]);
+    expect(await ids('?q=batch_&waiting=paused&order=asc')).toEqual(ofA);
+    expect(await ids('?q=nothing')).toEqual([]);
+  });
+
   it('422: rejects unknown filters and values', async () => {
-    for (const query of ['waiting=bored', 'at_risk=maybe', 'org=nowhere', 'created_before=soon', 'owner=x'])
+    for (const query of [
+      'waiting=bored',
+      'at_risk=maybe',
+      'org=nowhere',
+      'created_before=soon',
+      'owner=x',
+      `q=${'x'.repeat(201)}`,
+      'q=a+b+c+d+e+f+g+h+i',
+    ])
       expect((await admin('GET', `?${query}`)).json.error.param).toBe(query.split('=')[0]);
   });
 });

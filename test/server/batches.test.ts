@@ -282,6 +282,24 @@ describe('GET /v1/batches', () => {
     expect(next.data[0].id).toBe(oldest.data[1].id);
   });
 
+  it('200: filters and searches the batches of the org, by id, file name and metadata', async () => {
+    const requests = [chatLine(0)];
+    const json = { ...window, requests, metadata: { name: 'Nightly run', nested: { team: 'Zürich' } } };
+    const { id } = (await app.call('POST', '/v1/batches', { json })).json;
+    const find = async (query: string, key = app.keys.a) => {
+      const { json: page } = await app.call('GET', `/v1/batches?${query}`, { key });
+      return page.data.map((each: Json) => [each.id, each.name]);
+    };
+    const named = [[id, 'Nightly run']];
+    expect(await find('q=zürich+NIGHT')).toEqual(named);
+    expect(await find(`q=${id.slice(9)}&model=tiny&created_before=2100-01-01T00:00:00Z`)).toEqual(named);
+    expect(await find('q=zürich', app.keys.b)).toEqual([]);
+    expect(await find('q=zürich&model=other')).toEqual([]);
+    expect(await find('q=zürich&waiting=paused')).toEqual([]);
+    const { json: refused } = await app.call('GET', '/v1/batches?org=default');
+    expect(refused.error.param).toBe('org');
+  });
+
   it('200: ignores parameters of Azure clients, and accepts an unknown or foreign cursor', async () => {
     expect((await get('?api-version=preview')).status).toBe(200);
     expect((await get(`?after=batch_${'0'.repeat(32)}`)).json.data).toEqual([]);

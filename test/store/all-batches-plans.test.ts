@@ -43,8 +43,10 @@ const queries: Record<string, Omit<AllBatchesQuery, 'limit'>> = {
   },
 };
 
-/** Runs the statements of a list, and returns each with its parameters. */
-async function statementsOf(db: Db, query: Omit<AllBatchesQuery, 'limit'>) {
+const searches = Object.entries(queries).filter(([, { of }]) => !of || !('models' in of));
+
+/** Runs a list, or a search that finds nothing in its slice, and returns each statement with its parameters. */
+async function statementsOf(db: Db, query: Omit<AllBatchesQuery, 'limit'>, words: string[] = []) {
   const statements: { sql: string; params: readonly Value[] }[] = [];
   const watched: Db = {
     ...db,
@@ -53,8 +55,9 @@ async function statementsOf(db: Db, query: Omit<AllBatchesQuery, 'limit'>) {
       return db.all(sql, params);
     },
   };
-  const listed = await createListAll(watched).listAll({ ...query, limit });
-  expect(listed.length).toBeGreaterThan(0);
+  const lists = createListAll(watched);
+  if (words.length === 0) expect((await lists.listAll({ ...query, limit })).length).toBeGreaterThan(0);
+  else expect((await lists.search({ ...query, limit, words })).batches).toEqual([]);
   return statements;
 }
 
@@ -76,6 +79,21 @@ describe('on SQLite', () => {
       if (!query.of || !('models' in query.of))
         expect(details.filter((detail) => detail.includes('TEMP B-TREE'))).toEqual([]);
     }
+  });
+
+  test.each(searches)('an index serves a search in %s', async (_, query) => {
+    for (const { sql, params } of await statementsOf(db, query, ['nothing'])) {
+      const steps = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params);
+      const details = steps.map(({ detail }) => detail);
+      expect(details.filter((detail) => /^SCAN batches(?! USING)|TEMP B-TREE/.test(detail))).toEqual([]);
+    }
+  });
+
+  test('a search reads on after a slice without a match', async () => {
+    const { batches, next } = await createListAll(db).search({ limit, words: ['1099400'] });
+    expect([batches, next]).toEqual([[], 'batch_1099500']);
+    const more = await createListAll(db).search({ limit, words: ['1099400'], after: next! });
+    expect(more.batches.map(({ id }) => id)).toEqual(['batch_1099400']);
   });
 });
 
@@ -119,6 +137,19 @@ else
         // The nearest 1,000 ids to an instant bound a list by creation, in each of three groups of a model.
         const bounds = [query.createdAfter, query.createdBefore].filter((each) => each !== undefined).length;
         expect(rowsRead(plan), JSON.stringify(plan)).toBeLessThan(20 * limit + 7 * 1000 * bounds);
+      }
+    });
+
+    test.each(searches)('a slice of a search in %s reads its rows', async (_, query) => {
+      for (const { sql, params } of await statementsOf(db, query, ['nothing'])) {
+        const [row] = await db.all<{ 'QUERY PLAN': { Plan: Node }[] | string }>(
+          `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
+          params,
+        );
+        const text = row!['QUERY PLAN'];
+        const [{ Plan: plan }] = (typeof text === 'string' ? JSON.parse(text) : text) as [{ Plan: Node }];
+        const bounds = [query.createdAfter, query.createdBefore].filter((each) => each !== undefined).length;
+        expect(rowsRead(plan), JSON.stringify(plan)).toBeLessThan(1_500 + 7 * 1000 * bounds);
       }
     });
   });

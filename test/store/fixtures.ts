@@ -93,6 +93,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     closing: null,
     acceptUntil: start + 24 * hour + 2_000,
     inputFileId: 'file-a',
+    inputName: null,
     outputFileId: null,
     errorFileId: null,
     model: 'm1',

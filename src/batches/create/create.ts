@@ -172,7 +172,7 @@ export async function createBatch(
   creation: IdempotencyToken | undefined,
 ): Promise<CreatedBatch> {
   const opened = await openInput(deps, caller, input);
-  return insertBatch(deps, caller, opened, { input, creation, retryOf: null });
+  return insertBatch(deps, caller, opened, { input, creation });
 }
 
 /** Creates a batch of the failed lines of another, with that batch's options and current settings. */
@@ -190,17 +190,21 @@ export async function retryBatch(
     priority: Math.min(of.priority, caller.maxPriority ?? priorities.max),
   };
   const opened = await newInput(deps, caller, lines, 'file');
-  return insertBatch(deps, caller, opened, { input, creation, retryOf: of.id });
+  return insertBatch(deps, caller, opened, { input, creation, retried: of });
 }
 
 async function insertBatch(
   deps: CreateDeps,
   caller: Caller,
   opened: BatchInput,
-  options: { input: CreateBatch; creation: IdempotencyToken | undefined; retryOf: string | null },
+  options: {
+    input: CreateBatch;
+    creation: IdempotencyToken | undefined;
+    retried?: Pick<Batch, 'id' | 'inputName'>;
+  },
 ): Promise<CreatedBatch> {
   const { store, catalog, ids, clock, batch: settings } = deps;
-  const { input, creation, retryOf } = options;
+  const { input, creation, retried } = options;
   const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;
@@ -253,6 +257,7 @@ async function insertBatch(
       closing: null,
       acceptUntil: expiresAt + drainGraceMs,
       inputFileId: file.id,
+      inputName: retried ? retried.inputName : opened.sealed ? null : file.filename,
       outputFileId: null,
       errorFileId: null,
       model: modelIds.size === 1 ? [...modelIds][0]! : null,
@@ -264,7 +269,7 @@ async function insertBatch(
       pausedAt: null,
       pausedMs: 0,
       atRiskAt: null,
-      retryOf,
+      retryOf: retried?.id ?? null,
       resultTtlMs:
         outputExpiresAfterSeconds === undefined ? settings.resultTtlMs : outputExpiresAfterSeconds * 1000,
       createdAt: now,

@@ -45,6 +45,15 @@ beforeEach(() => {
         const from = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
         return rows.slice(from, from + limit);
       },
+      async search({ after, of, limit, words }) {
+        asked.push([of, limit]);
+        const from = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+        // Slices of 100 rows.
+        const batches = rows
+          .slice(from, from + 100)
+          .filter(({ id }) => words.every((word) => id.includes(word)));
+        return { batches, next: from + 100 < rows.length ? rows[from + 99]!.id : null };
+      },
     },
     models: createCatalog([model]),
     waitSources: {
@@ -138,11 +147,26 @@ describe('a page of all batches', () => {
     expect(await list({ atRisk: false })).toEqual([[0, 2], false]);
   });
 
+  it('continues a search over slices without a match, with the other filters', async () => {
+    add(250);
+    add(250, { orgId: 'org_poor' });
+    expect(await list({ words: ['99'], limit: 2 })).toEqual([[99, 199], true]);
+    expect(await list({ words: ['99'], after: 'batch_0199' })).toEqual([[299, 399, 499], false]);
+    asked = [];
+    expect(await list({ words: ['batch_', '49'], waiting: 'budget' })).toEqual([
+      [349, 449, ...Array.from({ length: 10 }, (_, n) => 490 + n)],
+      false,
+    ]);
+    expect(asked).toEqual(Array.from({ length: 5 }, () => [{ open: true }, 250]));
+    expect(await list({ words: ['none'] })).toEqual([[], false]);
+  });
+
   it('ends when the client has left', async () => {
     add(600);
     const gone = new AbortController();
     const { listAll: read } = deps.store;
     deps.store = {
+      ...deps.store,
       listAll(query) {
         if (asked.length === 1) gone.abort(new Error('gone'));
         return read(query);

@@ -25,10 +25,12 @@ export interface BatchFilters extends Pick<
   status?: BatchStatus | undefined;
   waiting?: WaitingFilter | undefined;
   atRisk?: boolean | undefined;
+  /** Words of a search (core/batch-search.ts). */
+  words?: readonly string[] | undefined;
 }
 
 export interface ListAllDeps {
-  store: Pick<BatchStore, 'listAll'>;
+  store: Pick<BatchStore, 'listAll' | 'search'>;
   models: Pick<Catalog, 'find' | 'idOf'>;
   waitSources: WaitSources;
   timesOf: (batch: Batch) => RunTimes;
@@ -46,7 +48,7 @@ export async function listAll(
   filters: BatchFilters,
   signal: AbortSignal,
 ): Promise<{ batches: BatchView[]; hasMore: boolean }> {
-  const { limit, order, createdAfter, createdBefore, model, waiting, atRisk } = filters;
+  const { limit, order, createdAfter, createdBefore, model, waiting, atRisk, words = [] } = filters;
   const isExact = model === undefined && waiting === undefined && atRisk === undefined;
   const size = isExact ? limit + 1 : rowsPerRead;
   const of = groupOf(deps, filters);
@@ -55,7 +57,7 @@ export async function listAll(
   for (;;) {
     signal.throwIfAborted();
     const bounds = { order, createdAfter, createdBefore };
-    const rows = await deps.store.listAll({ ...bounds, after, of, limit: size });
+    const { rows, next } = await nextRows(deps.store, { ...bounds, after, of, limit: size }, words);
     const candidates = rows.filter((batch) => mayMatch(deps, filters, batch));
     while (candidates.length > 0) {
       const views = await deps.views(candidates.splice(0, limit + 1 - batches.length));
@@ -63,9 +65,23 @@ export async function listAll(
       if (batches.length > limit) return { batches: batches.slice(0, limit), hasMore: true };
       signal.throwIfAborted();
     }
-    if (rows.length < size) return { batches, hasMore: false };
-    after = rows.at(-1)!.id;
+    if (next === null) return { batches, hasMore: false };
+    after = next;
   }
+}
+
+/** Rows of the next statement, and where the one after it continues. */
+async function nextRows(
+  store: ListAllDeps['store'],
+  query: AllBatchesQuery,
+  words: readonly string[],
+): Promise<{ rows: Batch[]; next: string | null }> {
+  if (words.length > 0) {
+    const { batches: rows, next } = await store.search({ ...query, words });
+    return { rows, next };
+  }
+  const rows = await store.listAll(query);
+  return { rows, next: rows.length < query.limit ? null : rows.at(-1)!.id };
 }
 
 /** The smallest group that contains all matching batches. */

@@ -115,7 +115,8 @@ describe('viewOf', () => {
       outputTokens: 6,
       reasoningTokens: 0,
     });
-    expect([view.listAmount, view.amount]).toEqual([60n, 30n]);
+    // 4 of 20 input tokens came from a cache, at half of the price.
+    expect([view.uncachedAmount, view.listAmount, view.amount]).toEqual([64n, 60n, 30n]);
   });
 
   it('knows no pace before the batch began', () => {

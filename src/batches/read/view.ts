@@ -36,6 +36,12 @@ function listAmount(
   return BigInt(Math.round(Number(billed) / priceFactor));
 }
 
+/** Amount that the cached input saved, against the price of other input. */
+function cacheSaving(usages: ReadonlyMap<string, Usage>, prices: Batch['prices']): bigint {
+  const uncached = [...usages].map(([model, usage]) => [model, { ...usage, cachedTokens: 0 }] as const);
+  return totalAmount(new Map(uncached), prices, 1) - totalAmount(usages, prices, 1);
+}
+
 /** Cost of a batch as billed. Rows of version 0.1.0 have no amount. */
 function billedAmount(rows: readonly LedgerRow[], { prices, priceFactor }: Batch): bigint {
   return rows.reduce((sum, { amount, model, usage }) => {
@@ -68,11 +74,13 @@ export function toBatchView(
   const amount = billedAmount(ledger, batch);
   const { running, errorSummary, waiting, place, times } = extra;
   const { ratePerMinute, eta } = pace(batch, times);
+  const list = listAmount(byModel, batch, amount);
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
     amount,
-    listAmount: listAmount(byModel, batch, amount),
+    listAmount: list,
+    uncachedAmount: list + cacheSaving(byModel, batch.prices),
     running,
     errorSummary,
     waiting,

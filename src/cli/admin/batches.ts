@@ -1,19 +1,14 @@
 import { Option } from 'commander';
 import type { OperatorBatch } from '../../client/resources.ts';
 import { showBatch } from '../batch/show-batch.ts';
+import { type BatchFilters, batchFilterOptions, filterQuery } from '../shared/batch-filters.ts';
 import { asTable, fetchItems, group, limitOption, queryCommand, wholeNumber } from '../shared/commands.ts';
 import { isoTime, waitingLabel } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-interface Filters {
+interface Filters extends BatchFilters {
   limit: number;
   org?: string;
-  model?: string;
-  status?: string;
-  waiting?: string;
-  atRisk?: boolean;
-  createdAfter?: string;
-  createdBefore?: string;
 }
 
 const list = queryCommand({
@@ -23,27 +18,11 @@ const list = queryCommand({
   options: [
     limitOption(20),
     new Option('--org <org>', 'only batches of this org (id or name)'),
-    new Option('--model <model>', 'only batches with requests to this model'),
-    new Option('--status <status>', 'only batches in this state'),
-    new Option('--waiting <reason>', 'only batches that wait for this reason, or for any'),
-    new Option('--at-risk', 'only batches at risk of missing their window'),
-    new Option('--created-after <time>', 'only batches created at or after this time'),
-    new Option('--created-before <time>', 'only batches created before this time'),
+    ...batchFilterOptions(),
   ],
   examples: ['--waiting any', '--org search --status in_progress --json'],
-  ask: ({ admin }, _, { limit, org, model, status, waiting, atRisk, createdAfter, createdBefore }: Filters) =>
-    fetchItems(limit, 100, (page) =>
-      admin.batches.list({
-        ...page,
-        org,
-        model,
-        status,
-        waiting,
-        at_risk: atRisk === true ? 'true' : undefined,
-        created_after: createdAfter,
-        created_before: createdBefore,
-      }),
-    ),
+  ask: ({ admin }, _, { limit, org, ...filters }: Filters) =>
+    fetchItems(limit, 100, (page) => admin.batches.list({ ...page, org, ...filterQuery(filters) })),
   show: asTable<OperatorBatch>({
     id: ({ id }) => id,
     org: ({ org, org_id: id }) => org ?? id,

@@ -3,15 +3,15 @@ import type { Client } from '../../client/client.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
+import { type BatchFilters, batchFilterOptions, filterQuery } from '../shared/batch-filters.ts';
 import { clientCommand, examples, asTable, limitOption, fetchItems } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { waitingLabel, isoTime } from '../shared/format.ts';
 import { printWatched } from '../shared/watch.ts';
 
-interface Options extends ClientOptions {
+interface Options extends ClientOptions, BatchFilters {
   limit: number;
   all?: boolean;
-  status?: string;
   watch?: boolean;
 }
 
@@ -19,12 +19,13 @@ interface Options extends ClientOptions {
 const maxPages = 2;
 
 export function batchList(cli: Cli): Command {
-  return clientCommand('list', 'list batches, newest first')
+  const command = clientCommand('list', 'list batches, newest first')
     .addOption(limitOption(20))
-    .option('--all', 'list all batches')
-    .option('--status <status>', 'list only batches in this state')
+    .option('--all', 'list all batches');
+  for (const option of batchFilterOptions()) command.addOption(option);
+  return command
     .option('--watch', 'update the list after each change, until Ctrl-C')
-    .addHelpText('after', examples('--status in_progress --watch', '--all --json'))
+    .addHelpText('after', examples('--status in_progress --watch', '--search "nightly eval"', '--all --json'))
     .action(async (options: Options) => {
       const client = connect(cli, options);
       const names = new Map<string, string>();
@@ -32,7 +33,7 @@ export function batchList(cli: Cli): Command {
       const ask = async () => {
         const count = options.all === true ? Infinity : options.limit;
         const batches = await fetchItems(count, 100, (query) =>
-          client.batches.list({ ...query, status: options.status }),
+          client.batches.list({ ...query, ...filterQuery(options) }),
         );
         if (options.json !== true) await fetchFilenames(client, batches, names);
         return batches;

@@ -34,7 +34,15 @@ const usage = t.object({
 });
 
 const counts = t.object({ total: t.integer(), completed: t.integer(), failed: t.integer() }, closed);
-const cost = t.object({ currency: t.literal('USD'), amount: decimal, list_amount: decimal });
+const amounts = { currency: t.literal('USD'), amount: decimal, list_amount: decimal };
+const cost = t.object(amounts);
+const batchCost = t.object({
+  ...amounts,
+  uncached_amount: {
+    ...decimal,
+    description: 'What list_amount would be if no input had come from a prompt cache.',
+  },
+});
 
 export const waiting = t.orNull(
   t.object(
@@ -68,6 +76,9 @@ export const deletedFileSchema = deleted('DeletedFile', 'file');
 const batchFields = {
   id: t.string({ pattern: '^batch_' }),
   object: t.literal('batch'),
+  name: t.stringOrNull({
+    description: 'The name of the metadata, else the file name of the input; null without either.',
+  }),
   endpoint: t.oneOf(batchEndpoints),
   model: t.stringOrNull({ description: 'Model of all requests; null where they name several.' }),
   priority: t.integer({ description: '0 to 9; batches of the org with a higher priority run first.' }),
@@ -99,7 +110,7 @@ const batchFields = {
   waiting,
   at_risk: t.boolean({ description: 'True if the batch is not expected to finish within its window.' }),
   usage,
-  cost,
+  cost: batchCost,
   error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
   metadata: t.anyObject({ description: 'Metadata from the creation of the batch; empty without any.' }),
 };

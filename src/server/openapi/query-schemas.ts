@@ -3,6 +3,7 @@ import { filePurposes } from '../../core/file.ts';
 import { auditActions } from '../../core/audit.ts';
 import { auditListLimits } from '../../wire/admin/audit.ts';
 import { hourlyDays, usageGroups } from '../../core/usage-report.ts';
+import { searchLimits } from '../../core/batch-search.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 import { requestListLimits } from '../../wire/admin/requests.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
@@ -33,18 +34,12 @@ const order = (usual: 'asc' | 'desc', description: string) => ({
 });
 const after = text('Id after which the page starts: last_id of the previous page.');
 
-export const batchListQuery: QueryDocs = {
-  limit: limit(batchListLimits),
-  after,
-  order: order('desc', 'Order by creation.'),
+const batchFilters: QueryDocs = {
+  q: {
+    ...text('Only batches whose id, input file name or metadata values contain these words, in any case.'),
+    maxLength: searchLimits.length,
+  },
   status: { type: 'string', enum: batchStatuses, description: 'Only batches in this state.' },
-  created_after: text('Only batches created at or after this time: ISO 8601, or Unix seconds.'),
-};
-
-export const allBatchesQuery: QueryDocs = {
-  ...batchListQuery,
-  created_before: text('Only batches created before this time: ISO 8601, or Unix seconds.'),
-  org: text('Only batches of this org, given by its id or its name.'),
   model: text('Only batches with requests to this model, given by its id or an alias.'),
   waiting: {
     type: 'string',
@@ -55,6 +50,20 @@ export const allBatchesQuery: QueryDocs = {
     type: 'boolean',
     description: 'Only batches that are, or are not, at risk of missing their window.',
   },
+  created_after: text('Only batches created at or after this time: ISO 8601, or Unix seconds.'),
+  created_before: text('Only batches created before this time: ISO 8601, or Unix seconds.'),
+};
+
+export const batchListQuery: QueryDocs = {
+  limit: limit(batchListLimits),
+  after,
+  order: order('desc', 'Order by creation.'),
+  ...batchFilters,
+};
+
+export const allBatchesQuery: QueryDocs = {
+  ...batchListQuery,
+  org: text('Only batches of this org, given by its id or its name.'),
 };
 
 export const requestListQuery: QueryDocs = {

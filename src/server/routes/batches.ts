@@ -53,8 +53,8 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     query: batchListQuery,
     strictQuery: true,
     answer: pageOf(batchSchema),
-    async handle({ caller, query }, { batches, dates }) {
-      const page = await batches.list(caller, parseBatchListQuery(query));
+    async handle({ caller, query, signal }, { batches, dates }) {
+      const page = await batches.listOwn(caller, parseBatchListQuery(query), signal);
       const items = page.batches.map((view) => ({ id: view.batch.id, json: batchJson(view, dates) }));
       return jsonText(200, listJson(items, page.hasMore));
     },

@@ -72,6 +72,13 @@ export interface BatchStore {
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** Batches of all orgs, newest first by default. */
   listAll(query: AllBatchesQuery): Promise<Batch[]>;
+  /**
+   * Batches of a slice of the rows whose text has all words (core/batch-search.ts). The models of the query are ignored.
+   * `next`: the `after` of the next slice; null for the last one.
+   */
+  search(
+    query: AllBatchesQuery & { words: readonly string[] },
+  ): Promise<{ batches: Batch[]; next: string | null }>;
   /** Removes a purged batch. Its ledger rows remain, with their cost. False if there is none. */
   remove(orgId: string, id: string): Promise<boolean>;
   /**

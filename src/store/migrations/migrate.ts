@@ -8,6 +8,7 @@ import { operators } from './0005-operators.ts';
 import { limits } from './0006-limits.ts';
 import { storage } from './0007-storage.ts';
 import { queuedWork } from './0008-queued-work.ts';
+import { batchSearch } from './0009-batch-search.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   limits,
   storage,
   queuedWork,
+  batchSearch,
 ];
 
 /**

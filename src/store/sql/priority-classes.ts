@@ -38,7 +38,7 @@ export const operations: {
     ),
     ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen openLines'),
     ...engine('claim claimClosings release split closeGate publish'),
-    ...scan('listAll'),
+    ...scan('listAll search'),
   },
   results: {
     record: 'record',

@@ -7,14 +7,20 @@ export const files = tableOf<StoredFile>('files')(
   'id orgId keyId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
 );
 
+/** Batch with the text that searches look through. */
+interface BatchRow extends Batch {
+  search: string;
+}
+
 /** Damaged JSON does not prevent showing or ending a batch. `claim.ts` reads the prices strictly, so that no line runs unbilled. */
-export const batches = tableOf<Batch>('batches', {
+export const batches = tableOf<BatchRow, 'search'>('batches', {
+  unread: ['search'],
   json: ['prices', 'errors'],
   damaged: { prices: {}, errors: [] },
 })(
-  'id orgId keyId endpoint status total ok err est priority due closing acceptUntil inputFileId outputFileId errorFileId model metadata',
+  'id orgId keyId endpoint status total ok err est priority due closing acceptUntil inputFileId inputName outputFileId errorFileId model metadata',
   'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
-  'completedAt failedAt expiredAt cancellingAt cancelledAt',
+  'completedAt failedAt expiredAt cancellingAt cancelledAt search',
 );
 
 export const batchStates = tableOf<BatchState>('batches')(

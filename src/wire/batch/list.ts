@@ -1,6 +1,7 @@
 import { omitNullish } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { batchStatuses } from '../../core/batch.ts';
+import { searchLimits, searchWords } from '../../core/batch-search.ts';
 import { invalid } from '../../core/errors.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 import { parseInstant } from '../shared/instant.ts';
@@ -11,26 +12,49 @@ export const batchListLimits = { max: 100, default: 20 } as const;
 
 /** Reads the query of `GET /v1/batches`. @throws ApiError `validation_error` */
 export function parseBatchListQuery(query: Query) {
-  const status = choiceParam(query, 'status', batchStatuses);
-  const createdAfter = instantParam(query, 'created_after');
   const order = choiceParam(query, 'order', ['asc', 'desc']);
   return {
     ...pageParams(query, batchListLimits, (id) => isId('batch_', id)),
-    ...omitNullish({ status, createdAfter, order }),
+    ...omitNullish({ order }),
+    ...parseBatchFilters(query),
   };
+}
+
+/** Reads the filters of lists and streams of batches. @throws ApiError `validation_error` */
+function parseBatchFilters(query: Query) {
+  const status = choiceParam(query, 'status', batchStatuses);
+  const createdAfter = instantParam(query, 'created_after');
+  const createdBefore = instantParam(query, 'created_before');
+  const model = textParam(query, 'model');
+  const waiting = choiceParam(query, 'waiting', ['any', ...waitingReasons]);
+  const atRisk = choiceParam(query, 'at_risk', ['true', 'false']);
+  const words = wordsParam(query);
+  return omitNullish({
+    status,
+    createdAfter,
+    createdBefore,
+    model,
+    waiting,
+    atRisk: atRisk && atRisk === 'true',
+    words,
+  });
 }
 
 /** Reads the query of `GET /v1/admin/batches`. @throws ApiError `validation_error` */
 export function parseAllBatchesQuery(query: Query) {
-  const createdBefore = instantParam(query, 'created_before');
-  const model = textParam(query, 'model');
-  const org = textParam(query, 'org');
-  const waiting = choiceParam(query, 'waiting', ['any', ...waitingReasons]);
-  const atRisk = choiceParam(query, 'at_risk', ['true', 'false']);
-  return {
-    ...parseBatchListQuery(query),
-    ...omitNullish({ createdBefore, model, org, waiting, atRisk: atRisk && atRisk === 'true' }),
-  };
+  return { ...parseBatchListQuery(query), ...omitNullish({ org: textParam(query, 'org') }) };
+}
+
+/** Words that a search is for. */
+function wordsParam(query: Query): string[] | undefined {
+  const text = textParam(query, 'q');
+  if (text === undefined) return undefined;
+  if (text.length > searchLimits.length)
+    throw invalid('q', `expected at most ${searchLimits.length} characters, got ${text.length}`);
+  const words = searchWords(text);
+  if (words.length > searchLimits.words)
+    throw invalid('q', `expected at most ${searchLimits.words} words, got ${words.length}`);
+  return words;
 }
 
 /** Reads `after` of `/output` and `/errors`: the number of lines that the client already has. */

@@ -21,6 +21,7 @@ const batch: Batch = {
   closing: null,
   acceptUntil: 0,
   inputFileId: 'file-1',
+  inputName: null,
   outputFileId: null,
   errorFileId: null,
   model: 'tiny',
@@ -48,6 +49,7 @@ const view = (changes: Partial<Batch> = {}, more: Partial<BatchView> = {}): Batc
   usage: noUsage,
   amount: 0n,
   listAmount: 0n,
+  uncachedAmount: 0n,
   running: 0,
   ratePerMinute: null,
   eta: null,
@@ -74,6 +76,7 @@ describe('a batch as clients see it', () => {
           usage,
           amount: 1_250_000n,
           listAmount: 2_500_000n,
+          uncachedAmount: 3_000_000n,
           running: 2,
           ratePerMinute: 12.345,
           eta: created + 60_000,
@@ -85,6 +88,7 @@ describe('a batch as clients see it', () => {
     expect(body).toEqual({
       id: 'batch_1',
       object: 'batch',
+      name: null,
       endpoint: '/v1/chat/completions',
       model: 'tiny',
       priority: 5,
@@ -120,7 +124,7 @@ describe('a batch as clients see it', () => {
         output_tokens_details: { reasoning_tokens: 15 },
         total_tokens: 120,
       },
-      cost: { currency: 'USD', amount: '0.00125', list_amount: '0.0025' },
+      cost: { currency: 'USD', amount: '0.00125', list_amount: '0.0025', uncached_amount: '0.003' },
       error_summary: [{ code: 'upstream_error', count: 1, example: 'x' }],
     });
   });

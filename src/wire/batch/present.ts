@@ -1,5 +1,6 @@
 import { formatExactDuration } from '../../base/duration.ts';
 import type { Batch, BatchEndpoint, DateForm } from '../../core/batch.ts';
+import { batchName } from '../../core/batch-search.ts';
 import { formatDollars } from '../../core/price.ts';
 import { fits, type QueueLimit } from '../../core/queue-limits.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -15,6 +16,8 @@ export interface BatchView {
   amount: bigint;
   /** Nano-dollars that the same usage costs at the synchronous price. */
   listAmount: bigint;
+  /** `listAmount` if no input had come from a prompt cache. */
+  uncachedAmount: bigint;
   running: number;
   /** Finished lines per minute since the start, or null before. */
   ratePerMinute: number | null;
@@ -51,6 +54,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
   return {
     id: batch.id,
     object: 'batch',
+    name: batchName(batch),
     endpoint: batch.endpoint,
     model: batch.model,
     priority: batch.priority,
@@ -80,7 +84,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     waiting: presentBatchWaiting(view, instant),
     at_risk: view.atRisk,
     usage: presentBatchUsage(view.usage),
-    cost: presentCost(view),
+    cost: { ...presentCost(view), uncached_amount: formatDollars(view.uncachedAmount) },
     error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),
   };
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AllBatchesQuery } from '../../../src/store/contract/batches.ts';
+import { searchWords } from '../../../src/core/batch-search.ts';
 import type { Batch } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
 import { addBatch, hour, start } from '../fixtures.ts';
@@ -57,6 +58,32 @@ export function allBatchesTests(on: Stores): void {
       expect(await found({ createdBefore: start + 1 })).toEqual([6, 0]);
       expect(await found({ createdBefore: start })).toEqual([6]);
       expect(await found({ createdAfter: start + 4 })).toEqual([5, 4]);
+    });
+
+    test('are searched slice by slice for words of the id, the file name and the metadata', async () => {
+      const search = async (text: string, query: Partial<AllBatchesQuery> = {}) => {
+        const ids: string[] = [];
+        for (let after: string | undefined, calls = 0; ; calls++) {
+          const words = searchWords(text);
+          const page = await on.other.batches.search({ limit: 9, ...query, words, ...(after && { after }) });
+          ids.push(...page.batches.map(({ id }) => id));
+          if (page.next === null || calls > 9) return ids;
+          after = page.next;
+        }
+      };
+      const metadata = JSON.stringify({ team: 'Ränking 100%', run: { of: 'night_ly' } });
+      const named = await addBatch(on.store, { inputName: 'Prompts.jsonl', metadata });
+      const other = await addBatch(on.store, { orgId: 'org_b', inputName: 'prompts-2.jsonl' });
+      expect(await search('PROMPTS')).toEqual([other.id, named.id]);
+      expect(await search('prompts', { order: 'asc', limit: 1 })).toEqual([named.id, other.id]);
+      expect(await search('prompts', { of: { orgId: 'org_b' } })).toEqual([other.id]);
+      expect(await search('prompts', { of: { status: 'completed' } })).toEqual([]);
+      expect(await search('ränking PROMPTS 100%')).toEqual([named.id]);
+      expect(await search(named.id.slice(-12).toUpperCase())).toEqual([named.id]);
+      // Words are no patterns, and names of metadata are not searched.
+      for (const text of ['prompts%', 'prompts.jsonl.', 'nightxly', 'team', "'", '\\'])
+        expect(await search(text), text).toEqual([]);
+      expect(await search('night_ly')).toEqual([named.id]);
     });
   });
 }

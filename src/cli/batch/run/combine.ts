@@ -42,9 +42,14 @@ function sumOfCosts(batches: readonly RemoteBatch[]): RemoteBatch['cost'] {
   const costs = batches.flatMap(({ cost }) => cost ?? []);
   const [first] = costs;
   if (first === undefined || costs.some(({ currency }) => currency !== first.currency)) return null;
-  const total = (of: 'amount' | 'list_amount') =>
-    formatDollars(costs.reduce((dollars, cost) => dollars + parseDollars(cost[of]), 0n));
-  return { currency: first.currency, amount: total('amount'), list_amount: total('list_amount') };
+  const total = (of: 'amount' | 'list_amount' | 'uncached_amount') =>
+    formatDollars(costs.reduce((dollars, cost) => dollars + parseDollars(cost[of] ?? cost.list_amount), 0n));
+  return {
+    currency: first.currency,
+    amount: total('amount'),
+    list_amount: total('list_amount'),
+    uncached_amount: total('uncached_amount'),
+  };
 }
 
 function sumOfFailures(batches: readonly RemoteBatch[]): RemoteBatch['error_summary'] {

@@ -1,4 +1,5 @@
 import { type Batch, type Chunk, closeModel } from '../../../core/batch.ts';
+import { searchText } from '../../../core/batch-search.ts';
 import { isUsedUp as isSpent, utcMonth } from '../../../core/budget.ts';
 import { instantOf } from '../../../core/urgency.ts';
 import type { Db, Queries } from '../../db.ts';
@@ -43,7 +44,7 @@ export function createBatchRows(db: Db): BatchRows {
         await requireRoom(q, batch, planned, limits);
         if (!inlineFile) await requireInput(q, batch, now);
         await requireStorage(q, batch, options);
-        await batches.insert(q, [batch]);
+        await batches.insert(q, [{ ...batch, search: searchText(batch) }]);
         await insertChunks(q, batch, planned, 'ready');
         // Batches of all orgs are closed in one order, in which priorities do not count.
         const closing = { orgId: batch.orgId, due: instantOf(batch.due) };

@@ -2,19 +2,21 @@ import type { Batch } from '../../../core/batch.ts';
 import type { AllBatchesQuery, BatchStore } from '../../contract/batches.ts';
 import type { Db, Value } from '../../db.ts';
 import { batches } from '../rows.ts';
+import { sliceEnd } from '../scan.ts';
 import { conditions, type Where } from '../table.ts';
 import { open } from './queued-work.ts';
 
+/** Rows that one slice of a search reads: some milliseconds of an embedded database. */
+const searchedRows = 500;
+
 /** Lists the batches of all orgs. Each group of rows has an index in the order of the list, so that a page reads only its rows. */
-export function createListAll(db: Db): Pick<BatchStore, 'listAll'> {
+export function createListAll(db: Db): Pick<BatchStore, 'listAll' | 'search'> {
+  const position = db.types.dialect === 'sqlite' ? 'instr' : 'strpos';
+
   return {
     async listAll(query) {
-      const { after, order = 'desc', limit, of } = query;
-      const where: Where = {
-        ...sinceOf(query),
-        ...groupOf(of),
-        [order === 'asc' ? 'id > ?' : 'id < ?']: after,
-      };
+      const { order = 'desc', limit, of } = query;
+      const where = rowsOf(query);
       const tail = `ORDER BY id ${order} LIMIT ?`;
       if (!of || !('models' in of)) return batches.all(db, where, tail, [limit]);
       const ids = await idsOf(db, of.models, where, tail, limit);
@@ -22,7 +24,27 @@ export function createListAll(db: Db): Pick<BatchStore, 'listAll'> {
       const byId = new Map(found.map((batch) => [batch.id, batch]));
       return ids.map((id) => byId.get(id)).filter((batch): batch is Batch => batch !== undefined);
     },
+
+    async search({ words, ...query }) {
+      const { order = 'desc', limit } = query;
+      const rows = rowsOf(query);
+      const last = await sliceEnd(db, 'batches', rows, order, searchedRows);
+      const where = {
+        ...rows,
+        [order === 'asc' ? 'id <= ?' : 'id >= ?']: last,
+        // A process of an earlier version stores no text.
+        [words.map(() => `${position}(COALESCE(search, id), ?) > 0`).join(' AND ')]: words,
+      };
+      const found = await batches.all(db, where, `ORDER BY id ${order} LIMIT ?`, [limit]);
+      return { batches: found, next: found.length === limit ? found.at(-1)!.id : (last ?? null) };
+    },
   };
+}
+
+/** Rows of the group between the instants, after the cursor. */
+function rowsOf(query: AllBatchesQuery): Where {
+  const { after, order = 'desc', of } = query;
+  return { ...sinceOf(query), ...groupOf(of), [order === 'asc' ? 'id > ?' : 'id < ?']: after };
 }
 
 function groupOf(of: AllBatchesQuery['of'] = { models: [] }): Where {
