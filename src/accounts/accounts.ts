@@ -6,6 +6,7 @@ import type { ApiKey, Caller, KeyChanges, KeyScope, NewKey, NewOrg, Org, OrgChan
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
 import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
+import type { KeysetPage } from '../store/contract/accounts.ts';
 import type { Audit } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { Reservation } from './reservations.ts';
@@ -28,7 +29,8 @@ export interface Accounts extends Service {
     create(actor: Actor, input: NewOrg): Promise<BudgetedOrg>;
     /** @throws ApiError `not_found`, `validation_error` for a name that several orgs have */
     get(idOrName: string): Promise<BudgetedOrg>;
-    list(): Promise<BudgetedOrg[]>;
+    /** Oldest first: all, or a page. */
+    list(page?: KeysetPage): Promise<BudgetedOrg[]>;
     /**
      * Org given by its id or its name.
      * @param param of the request, for the error; `org` by default
@@ -45,26 +47,26 @@ export interface Accounts extends Service {
      * Returns the only copy of the secret as `key`. `orgId` may be the name of the org.
      * @throws ApiError `permission_denied` if the new key could do more than the key of the actor
      */
-    create(actor: Actor, input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
+    create(actor: Actor, input: NewKey): Promise<{ apiKey: KeyOfOrg; key: string }>;
     /** @throws ApiError `not_found` */
-    get(id: string): Promise<ApiKey>;
-    /** @param org id or name */
-    list(org?: string): Promise<ApiKey[]>;
+    get(id: string): Promise<KeyOfOrg>;
+    /** Oldest first: all, or a page. @param org id or name */
+    list(org?: string, page?: KeysetPage): Promise<KeyOfOrg[]>;
     /** @throws ApiError `not_found`; `permission_denied` as `create` */
-    update(actor: Actor, id: string, changes: KeyChanges): Promise<ApiKey>;
+    update(actor: Actor, id: string, changes: KeyChanges): Promise<KeyOfOrg>;
     /**
      * Creates a key with the same settings. The old one works for another `overlapMs`.
      * @throws ApiError `not_found`, `key_not_active`; `permission_denied` as `create`
      */
-    rotate(actor: Actor, id: string, overlapMs: number): Promise<{ apiKey: ApiKey; key: string }>;
-    revoke(actor: Actor, id: string): Promise<ApiKey>;
+    rotate(actor: Actor, id: string, overlapMs: number): Promise<{ apiKey: KeyOfOrg; key: string }>;
+    revoke(actor: Actor, id: string): Promise<KeyOfOrg>;
   };
   readonly audit: Audit;
   /**
    * Usage of all orgs for an admin key, otherwise of the caller's org; with the first page, the budgets of these orgs and their keys.
    * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist
    */
-  usage(caller: Caller, query: UsageQuery): Promise<UsageReport & { budgets: SpentBudget[] }>;
+  usage(caller: Caller, query: UsageQuery): Promise<NamedUsage>;
   /** Time of bills, which decides the prices and the month of budgets. */
   readonly billingClock: Pick<Clock, 'now'>;
   /** `waiting` also tells that an org is disabled. */
@@ -80,6 +82,22 @@ export interface Accounts extends Service {
     /** Part of the caller's budgets that the request holds. */
     reservation: Reservation;
   }): void;
+}
+
+/** Usage with its budgets, and the names of orgs and keys. */
+export interface NamedUsage extends UsageReport {
+  budgets: SpentBudget[];
+  /** Org that the report is about; null for all orgs. */
+  orgId: string | null;
+  /** Names of the orgs and keys of the report, by id. */
+  names: ReadonlyMap<string, string>;
+}
+
+export interface KeyOfOrg extends ApiKey {
+  /** Name of its org. */
+  orgName: string | null;
+  /** Spending of its budget; null without a budget, and for a revoked key. */
+  spentBudget: SpentBudget | null;
 }
 
 export interface BudgetedOrg extends Org {

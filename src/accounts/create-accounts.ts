@@ -25,7 +25,7 @@ import { createLedger } from './ledger.ts';
 import { createIssuer } from './issuer.ts';
 import { findOrg } from './orgs.ts';
 import { createRollUp } from './roll-up.ts';
-import { readUsage } from './usage.ts';
+import { namesIn, readUsage } from './usage.ts';
 
 export interface AccountsDeps {
   store: Pick<Store, 'orgs' | 'keys' | 'audit' | 'ledger' | 'ping'>;
@@ -81,7 +81,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }
       const report = await readUsage(store.ledger, { ...query, orgId });
       const all = query.after === undefined ? await budgets.refresh() : [];
-      return { ...report, budgets: all.filter((each) => orgId === undefined || each.orgId === orgId) };
+      const ofReport = all.filter((each) => orgId === undefined || each.orgId === orgId);
+      const names = await namesIn(store, query, report.rows, ofReport, orgId);
+      return { ...report, budgets: ofReport, orgId: orgId ?? null, names };
     },
     charge: (charge) => ledger.charge(charge),
     get firstKeys() {

@@ -1,7 +1,7 @@
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import { changeLimits } from '../core/limits.ts';
-import type { KeyChanges, Org } from '../core/org.ts';
-import type { Accounts, BudgetedOrg } from './accounts.ts';
+import type { ApiKey, KeyChanges, Org } from '../core/org.ts';
+import type { Accounts, BudgetedOrg, KeyOfOrg } from './accounts.ts';
 import { stamp } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { DisabledOrgs } from './disabled-orgs.ts';
@@ -17,11 +17,23 @@ export function createIssuer(
   const { store, clock } = issuing;
   /** Adds the current budgets, which later requests are checked against as well. */
   const withBudgets = async (orgs: Org[]): Promise<BudgetedOrg[]> => {
-    const ofOrgs = (await issuing.budgets.refresh()).filter(({ keyId }) => keyId === null);
-    const budgets = new Map(ofOrgs.map((budget) => [budget.orgId, budget]));
+    const spent = (await issuing.budgets.refresh()).filter(({ keyId }) => keyId === null);
+    const budgets = new Map(spent.map((budget) => [budget.orgId, budget]));
     return orgs.map((org) => ({ ...org, budget: budgets.get(org.id) ?? null }));
   };
   const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;
+  /** Adds what a list of keys shows of their orgs and budgets, which later requests are checked against as well. */
+  const ofOrgs = async (keys: ApiKey[]): Promise<KeyOfOrg[]> => {
+    const names = await store.orgs.names([...new Set(keys.map(({ orgId }) => orgId))]);
+    const spent = keys.some(({ budget }) => budget !== null) ? await issuing.budgets.refresh() : [];
+    const budgets = new Map(spent.map((budget) => [budget.keyId, budget]));
+    return keys.map((key) => ({
+      ...key,
+      orgName: names.get(key.orgId) ?? null,
+      spentBudget: budgets.get(key.id) ?? null,
+    }));
+  };
+  const ofOrg = async (key: ApiKey): Promise<KeyOfOrg> => (await ofOrgs([key]))[0]!;
   return {
     orgs: {
       create: async (actor, input) => withBudget(await createOrg(issuing, actor, input)),
@@ -30,7 +42,7 @@ export function createIssuer(
         if (!org) throw notFound('org');
         return withBudget(org);
       },
-      list: async () => withBudgets(await store.orgs.list()),
+      list: async (page) => withBudgets(await store.orgs.list(page)),
       find: (idOrName, param) => findOrg(store.orgs, idOrName, param),
       async names() {
         return new Map((await store.orgs.list()).map(({ id, name }) => [id, name]));
@@ -51,16 +63,17 @@ export function createIssuer(
         await requireGrant(store.keys, actor, grantOf(input));
         const { apiKey, key } = await issueKey(issuing, actor, { ...input, orgId });
         if (!apiKey) throw new Error('a generated key exists already: the source of randomness is broken');
-        if (apiKey.budget) await issuing.budgets.refresh();
-        return { apiKey, key };
+        return { apiKey: await ofOrg(apiKey), key };
       },
       async get(id) {
         const apiKey = await store.keys.get(id);
         if (!apiKey) throw notFound('key');
-        return apiKey;
+        return ofOrg(apiKey);
       },
-      list: async (org) =>
-        store.keys.list(org === undefined ? undefined : (await findOrg(store.orgs, org, 'org_id')).id),
+      async list(org, page) {
+        const orgId = org === undefined ? undefined : (await findOrg(store.orgs, org, 'org_id')).id;
+        return ofOrgs(await store.keys.list(orgId, page));
+      },
       async update(actor, id, changes) {
         requireFuture(changes, clock.now());
         const before = await store.keys.get(id);
@@ -72,8 +85,8 @@ export function createIssuer(
         const apiKey = await store.keys.update(id, changes, clock.now(), stamp(clock, actor));
         changed();
         if (!apiKey) throw notFound('key');
-        if (changes.budget !== undefined) await issuing.budgets.refresh();
-        return apiKey;
+        if (changes.budget === null) await issuing.budgets.refresh();
+        return ofOrg(apiKey);
       },
       async rotate(actor, id, overlapMs) {
         const old = await store.keys.get(id);
@@ -90,14 +103,13 @@ export function createIssuer(
             'key_not_active',
             'The key is revoked, disabled or expired. Enable it first, or create a new key.',
           );
-        if (apiKey.budget) await issuing.budgets.refresh();
-        return { apiKey, key };
+        return { apiKey: await ofOrg(apiKey), key };
       },
       async revoke(actor, id) {
         const apiKey = await store.keys.revoke(id, clock.now(), stamp(clock, actor));
         changed();
         if (!apiKey) throw notFound('key');
-        return apiKey;
+        return ofOrg(apiKey);
       },
     },
   };

@@ -1,7 +1,15 @@
 import { dayMs, utcDay } from '../base/clock.ts';
-import type { UsageCursor, UsageQuery, UsageReport, UsageRow, UsageSum } from '../core/usage-report.ts';
+import type { SpentBudget } from '../core/budget.ts';
+import type {
+  UsageCursor,
+  UsageGroup,
+  UsageQuery,
+  UsageReport,
+  UsageRow,
+  UsageSum,
+} from '../core/usage-report.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
-import type { LedgerStore } from '../store/contract/accounts.ts';
+import type { KeyStore, LedgerStore, OrgStore } from '../store/contract/accounts.ts';
 
 type Ledger = Pick<LedgerStore, 'usage'>;
 
@@ -20,6 +28,24 @@ export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<Usag
     if (rows.length > limit) break;
   }
   return { rows: rows.slice(0, limit), total: null, hasMore: rows.length > limit };
+}
+
+/** Names of the orgs and keys of a report, by id. */
+export async function namesIn(
+  { orgs, keys }: { orgs: Pick<OrgStore, 'names'>; keys: Pick<KeyStore, 'names'> },
+  { groups }: UsageQuery,
+  rows: readonly UsageRow[],
+  budgets: readonly SpentBudget[],
+  orgId?: string,
+): Promise<Map<string, string>> {
+  const valuesOf = (group: UsageGroup) => {
+    const at = groups.indexOf(group);
+    return at < 0 ? [] : rows.map(({ groupValues }) => groupValues[at]!);
+  };
+  const orgIds = [...valuesOf('org'), ...budgets.map((budget) => budget.orgId), orgId ?? ''];
+  const keyIds = [...valuesOf('key'), ...budgets.map(({ keyId }) => keyId ?? '')];
+  const unique = (ids: readonly string[]) => [...new Set(ids)].filter((id) => id !== '');
+  return new Map([...(await orgs.names(unique(orgIds))), ...(await keys.names(unique(keyIds)))]);
 }
 
 /**

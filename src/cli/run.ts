@@ -59,7 +59,7 @@ export async function run(argv: string[], cli: Cli): Promise<number> {
     await program.parseAsync(argv, { from: 'user' });
     return cli.exitCode;
   } catch (error) {
-    return reportError(error, cli.terminal, argv.includes('--json'));
+    return reportError(error, cli, argv.includes('--json'));
   }
 }
 

@@ -1,4 +1,5 @@
 import { isFinal, type ResultStream } from '../core/batch.ts';
+import { ClientError } from './errors.ts';
 import type { LimitsBody } from '../wire/admin/limits.ts';
 import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
@@ -168,7 +169,7 @@ export function createClient(options: TransportOptions) {
     /** Requires the scope `admin`, as `keys` does. */
     orgs: {
       create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(apiPath('admin', 'orgs'), fields),
-      list: () => get<Page<RemoteOrg>>(apiPath('admin', 'orgs')),
+      list: (query: PageQuery = {}) => get<Page<RemoteOrg>>(apiPath('admin', 'orgs'), { ...query }),
       get: (id: string) => get<RemoteOrg>(apiPath('admin', 'orgs', id)),
       update: (id: string, fields: OrgFields) => patch<RemoteOrg>(apiPath('admin', 'orgs', id), fields),
     },
@@ -199,7 +200,8 @@ export function createClient(options: TransportOptions) {
     },
     keys: {
       create: (fields: KeyFields & { org_id: string }) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
-      list: (org?: string) => get<Page<RemoteKey>>(apiPath('admin', 'keys'), { org_id: org }),
+      list: (query: PageQuery & { org_id?: string | undefined }) =>
+        get<Page<RemoteKey>>(apiPath('admin', 'keys'), { ...query }),
       get: (id: string) => get<RemoteKey>(apiPath('admin', 'keys', id)),
       update: (id: string, fields: KeyFields & { disabled?: boolean | undefined }) =>
         patch<RemoteKey>(apiPath('admin', 'keys', id), fields),
@@ -214,6 +216,12 @@ export function createClient(options: TransportOptions) {
   };
 }
 
+/** @throws ClientError `not_found` for a name that would lead to another path */
 function apiPath(...names: string[]): string {
+  const wrong = names.find((name) => /^\.{0,2}$/.test(name));
+  if (wrong !== undefined) {
+    const error = { code: 'not_found' };
+    throw new ClientError(`'${wrong}' is not an id or a name.`, { status: 404, requestId: null, error });
+  }
   return `/v1/${names.map(encodeURIComponent).join('/')}`;
 }

@@ -12,12 +12,18 @@ let running: RunningApp;
 beforeEach(async () => void (running = await startApp()));
 afterEach(() => running.stop());
 
-const cli = (...argv: string[]) =>
-  runCli(argv, {
-    fetch,
-    cwd: running.data,
-    env: { OFFPEAK_URL: running.url, OFFPEAK_ADMIN_KEY: running.app.firstKeys!.adminKey! },
-  });
+const env = (more: Record<string, string> = {}) => ({
+  OFFPEAK_URL: running.url,
+  OFFPEAK_ADMIN_KEY: running.app.firstKeys!.adminKey!,
+  ...more,
+});
+const cli = (...argv: string[]) => runCli(argv, { fetch, cwd: running.data, env: env() });
+/** Error and hint of a command. */
+const refusal = async (argv: string[], more: Record<string, string> = {}) =>
+  (await runCli(argv, { fetch, cwd: running.data, env: env(more) })).err
+    .replace(/, request req_\w+/, '')
+    .trimEnd()
+    .split('\n');
 const json = async (...argv: string[]) => JSON.parse((await cli(...argv, '--json')).out);
 const statusOf = async (key: string) =>
   (await fetch(`${running.url}/v1/files`, { headers: { authorization: `Bearer ${key}` } })).status;
@@ -36,7 +42,7 @@ it('sets and lifts limits of an org, which it finds by name, and disables it', a
   const { key } = await json('keys', 'create', '--org', 'search');
   await cli('orgs', 'disable', 'search');
   expect(await statusOf(key)).toBe(403);
-  expect((await cli('orgs', 'list')).out).toMatch(/^org_\w+\tsearch\tdisabled\t/m);
+  expect((await cli('orgs', 'list')).out).toMatch(/^org_\w+\tsearch\tdisabled\t2\t/m);
   await cli('orgs', 'enable', 'search');
   expect(await statusOf(key)).toBe(200);
 });
@@ -58,6 +64,93 @@ it('changes, rotates, disables and enables keys', async () => {
   const next = /^key +(\S+)$/m.exec(rotated.out)![1]!;
   expect([await statusOf(next), await statusOf(made.key)]).toEqual([200, 200]);
   expect((await cli('keys', 'get', made.id)).out).toMatch(/^ends +20/m);
+});
+
+it('lists whole or in part, with names of orgs and what keys have spent', async () => {
+  for (const name of ['search', 'billing']) await cli('orgs', 'create', name);
+  await cli('keys', 'create', '--org', 'search', '--name', 'ci', '--budget', '5/month');
+  const listed = await cli('keys', 'list', '--org', 'search');
+  expect(listed.out).toMatch(/^key_\w+\tsearch\t.*\tci\t.*\t0 of 5\/month$/m);
+  expect((await cli('orgs', 'list')).out.trimEnd().split('\n')).toHaveLength(3);
+  expect((await cli('orgs', 'list', '-n', '2')).out.trimEnd().split('\n')).toHaveLength(2);
+  expect((await cli('keys', 'list', '-n', '1')).out.trimEnd().split('\n')).toHaveLength(1);
+});
+
+it('shows the usage of all orgs with the admin key alone, and names the scope', async () => {
+  const note = async (argv: string[], more: Record<string, string> = {}) =>
+    /^(.*), from /.exec((await refusal(argv, more))[0]!)?.[1];
+  const mine = { OFFPEAK_API_KEY: running.key };
+  const none = { OFFPEAK_API_KEY: '' };
+  expect(await note(['usage'], none)).toBe('All orgs');
+  expect(await note(['usage'], mine)).toMatch(/^Org default \(org_\w+\)$/);
+  expect(await note(['usage', '--all'], mine)).toBe('All orgs');
+  await cli('orgs', 'create', 'search');
+  expect(await note(['usage', '--org', 'search'], mine)).toMatch(/^Org search /);
+  expect(await refusal(['usage', '--all', '--key', mine.OFFPEAK_API_KEY])).toEqual([
+    expect.stringMatching(/^Error: The key sees only the usage of its org, default/),
+    'Set OFFPEAK_ADMIN_KEY, or pass --key-file.',
+  ]);
+});
+
+it('takes a day as the end of a key', async () => {
+  const made = await json('keys', 'create', '--org', 'default', '--expires', '2100-12-31');
+  expect(made.expires_at).toBe('2101-01-01T00:00:00Z');
+  const wrong = ['keys', 'create', '--org', 'default', '--expires', '2100-02-30'];
+  expect(await refusal(wrong)).toEqual(['Error: --expires 2100-02-30: there is no such day.']);
+});
+
+describe('errors', () => {
+  const api = () => running.key;
+
+  it.each([
+    [['keys', 'create', '--org', 'nope'], '--org: there is no org with this id or name (validation_error)'],
+    [
+      ['keys', 'create', '--org', 'default', '--models', 'nope'],
+      '--models: unknown model "nope" (validation_error)',
+    ],
+    [
+      ['orgs', 'create', 'x', '--limit', 'queued_tokens.nope=5'],
+      '--limit queued_tokens.nope: unknown model "nope" (validation_error)',
+    ],
+    [
+      ['orgs', 'create', 'x', '--limit', 'open_batches=5', '--limit', 'open_batches=6'],
+      '--limit sets open_batches twice.',
+    ],
+    [
+      ['orgs', 'create', 'x', '--limit', 'queued_tokens.default=5', '--limit', 'queued_tokens.default=6'],
+      '--limit sets queued_tokens.default twice.',
+    ],
+    [['orgs', 'get', '..'], "'..' is not an id or a name. (not_found)"],
+    [['usage', '--org', 'nope'], '--org: there is no org with this id or name (validation_error)'],
+  ])('name the flag of %j', async (argv, message) => {
+    expect(await refusal(argv)).toEqual([`Error: ${message}`]);
+  });
+
+  it('name the key that the command uses', async () => {
+    const first = 'A server prints its first admin key at its first start.';
+    expect((await refusal(['orgs', 'list'], { OFFPEAK_ADMIN_KEY: 'wrong' }))[1]).toBe(
+      `Set OFFPEAK_ADMIN_KEY, or pass --key-file. ${first}`,
+    );
+    expect((await refusal(['orgs', 'list'], { OFFPEAK_ADMIN_KEY: api() }))[1]).toBe(
+      'Set OFFPEAK_ADMIN_KEY to an admin key, or pass one with --key-file.',
+    );
+    const { key } = await json('keys', 'create', '--org', 'default', '--scopes', 'usage', 'batches');
+    expect((await refusal(['files', 'list'], { OFFPEAK_API_KEY: key }))[1]).toBe(
+      'Use a key with this scope: offpeak keys create --org <org> --scopes files:read',
+    );
+  });
+
+  it('do not advise another scope above the priority of a key', async () => {
+    const { key } = await json('keys', 'create', '--org', 'default', '--priority', '3');
+    const body = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: {} };
+    const request = { ...body, body: { model: 'tiny', messages: [{ role: 'user', content: 'hi' }] } };
+    writeFileSync(join(running.data, 'in.jsonl'), `${JSON.stringify(request)}\n`);
+    expect(
+      await refusal(['batch', 'create', 'in.jsonl', '--priority', '9'], { OFFPEAK_API_KEY: key }),
+    ).toEqual([
+      'Error: This key may create batches with a priority of at most 3, not 9. (permission_denied)',
+    ]);
+  });
 });
 
 describe('the audit log', () => {
@@ -82,6 +175,13 @@ describe('the audit log', () => {
       '{"name":"a"}',
       '{"name":"d"}',
       '127.0.0.1',
+      expect.stringMatching(/^key_/),
+    ]);
+    const readable = await runCli(['audit', 'list', '-n', '1'], { fetch, env: env(), tty: true });
+    expect(readable.out.split('\n').slice(1)).toEqual([
+      expect.stringMatching(/^ {2}by first admin key \(key_\w+\) from 127\.0\.0\.1$/),
+      '  name: a -> d',
+      '',
     ]);
     expect(await json('audit', 'list', '--action', 'org.update')).toHaveLength(1);
     const exported = (await cli('audit', 'export')).out;

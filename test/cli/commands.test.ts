@@ -377,7 +377,9 @@ describe('usage', () => {
   };
   const sums = { requests: 2, ...tokens, amount: '0.003' };
   const rows = ['a', 'b,c', 'd'].map((model) => ({ id: encodeURIComponent(model), model, ...sums }));
-  const about = { object: 'list', start: '2026-11-01', end: '2026-11-30', group_by: ['model'], total: sums };
+  const scope = { org_id: 'org_1', org: 'search' };
+  const days = { start: '2026-11-01', end: '2026-11-30' };
+  const about = { object: 'list', ...days, ...scope, group_by: ['model'], total: sums };
 
   /** Answers with two rows per page. */
   const answers = () => {
@@ -394,7 +396,7 @@ describe('usage', () => {
       0,
       rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\t4\t5\n`).join(''),
     ]);
-    expect(err).toBe('From 2026-11-01 to 2026-11-30: 2 requests, 0.003 USD.\n');
+    expect(err).toBe('Org search (org_1), from 2026-11-01 to 2026-11-30: 2 requests, 0.003 USD.\n');
     expect(asked()).toEqual([
       '/v1/usage?end=2026-11-30&group_by=model',
       '/v1/usage?start=2026-11-01&end=2026-11-30&group_by=model&after=b%252Cc',

@@ -31,7 +31,27 @@ describe('orgs', () => {
 
   it('422: rejects an unknown parameter of the list', async () => {
     const { status, json } = await admin('GET', 'orgs?name=third');
-    expect([status, json.error.message]).toEqual([422, 'name: unknown parameter; none are known here']);
+    expect([status, json.error.message]).toEqual([422, 'name: unknown parameter; known are limit, after']);
+  });
+
+  it('200: lists orgs and keys page by page, or whole', async () => {
+    for (const path of ['orgs', 'keys']) {
+      const { json: whole } = await admin('GET', path);
+      expect(whole.has_more).toBe(false);
+      const ids = whole.data.map(({ id }: { id: string }) => id);
+      expect(ids.length).toBeGreaterThan(2);
+      const paged: string[] = [];
+      for (let after = ''; ;) {
+        const { json } = await admin('GET', `${path}?limit=2${after && `&after=${after}`}`);
+        paged.push(...json.data.map(({ id }: { id: string }) => id));
+        expect(json.data.length).toBeLessThanOrEqual(2);
+        after = json.last_id;
+        if (!json.has_more) break;
+      }
+      expect(paged).toEqual(ids);
+      for (const query of ['limit=0', 'limit=1001', 'after=file-1', 'limit=1&limit=2'])
+        expect((await admin('GET', `${path}?${query}`)).status).toBe(422);
+    }
   });
 
   it('422: rejects a missing name, a name with a NUL and an unknown field', async () => {

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
-import { bucketPageSchema } from '../../src/server/openapi/answer-schemas.ts';
+import { bucketPageSchema } from '../../src/server/openapi/usage-schemas.ts';
 import { addToLedger } from '../store/fixtures.ts';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 

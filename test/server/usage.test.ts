@@ -4,7 +4,7 @@ import { serverActor } from '../../src/core/audit.ts';
 import { systemClock } from '../../src/base/system.ts';
 import type { KeyScope } from '../../src/core/org.ts';
 import { noUsage } from '../../src/core/usage.ts';
-import { usageSchema } from '../../src/server/openapi/answer-schemas.ts';
+import { usageSchema } from '../../src/server/openapi/usage-schemas.ts';
 import { addToLedger } from '../store/fixtures.ts';
 import { type CallOptions, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
@@ -78,6 +78,8 @@ describe('GET /v1/usage', () => {
       start: '2026-10-23',
       end: '2026-11-21',
       group_by: ['day', 'model'],
+      org_id: orgs.a,
+      org: 'default',
       currency: 'USD',
       budgets: [],
       total: {
@@ -140,6 +142,7 @@ describe('GET /v1/usage', () => {
   it('200: with the budgets of the org and its keys, and when they were reached', async () => {
     const { apiKey } = await app.accounts.keys.create(serverActor, {
       orgId: orgs.a,
+      name: 'capped',
       budget: { amount: 1, period: 'total', hard: false },
     });
     await addToLedger(app.store, [
@@ -158,7 +161,9 @@ describe('GET /v1/usage', () => {
     expect(json.budgets).toEqual([
       {
         org_id: orgs.a,
+        org: 'default',
         key_id: apiKey.id,
+        key_name: 'capped',
         amount: '0.000000001',
         period: 'total',
         hard: false,
@@ -175,7 +180,7 @@ describe('GET /v1/usage', () => {
   });
 
   it('200: other days and groups, page by page', async () => {
-    const first = await usage('?start=2026-10-01&end=2026-11-30&group_by=model,day&limit=2');
+    const first = await usage('?start=2026-10-01&end=2026-11-30&limit=2');
     expect(first.json).toMatchObject({ has_more: true, group_by: ['day', 'model'], total: { requests: 5 } });
     const ids = first.json.data.map(({ id }: Json) => id);
     let page = first.json;
@@ -201,6 +206,18 @@ describe('GET /v1/usage', () => {
       last_id: null,
       total: { requests: 0, amount: '0' },
     });
+  });
+
+  it('200: groups, sorts and names in the order of group_by', async () => {
+    const { json } = await usage('?group_by=model,org&end=2026-11-21', { key: app.keys.admin });
+    expect(json).toMatchObject({ group_by: ['model', 'org'], org_id: null, org: null });
+    expect(json.data.map((row: Json) => [row.model, row.org])).toEqual([
+      ['org/model:tag', 'default'],
+      ['secret,"model"', 'second'],
+      ['tiny', 'default'],
+    ]);
+    const byKey = await usage('?group_by=key', { key: app.keys.admin });
+    expect(byKey.json.data.every((row: Json) => 'key_name' in row)).toBe(true);
   });
 
   it('shows an admin all orgs or one, and others only their own org', async () => {
@@ -236,23 +253,23 @@ describe('GET /v1/usage', () => {
       status,
       text,
       headers: told,
-    } = await usage('?limit=1&group_by=model,org', {
+    } = await usage('?limit=1&group_by=org,model', {
       headers,
       key: app.keys.admin,
     });
     expect([status, told.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
     const head =
-      'model,org_id,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens,cache_write_tokens\r\n';
-    expect(text).toBe(`${head}org/model:tag,${orgs.a},1,10,4,3,0.0015,2,0\r\n`);
+      'org_id,org,model,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens,cache_write_tokens\r\n';
+    expect(text).toBe(`${head}${orgs.a},default,org/model:tag,1,10,4,3,0.0015,2,0\r\n`);
     expect(told.get('x-incomplete')).toBe('true');
     const after = encodeURIComponent(told.get('x-last-id') ?? '');
-    const { text: rest } = await usage(`?group_by=model,org&after=${after}`, {
+    const { text: rest } = await usage(`?group_by=org,model&after=${after}`, {
       headers,
       key: app.keys.admin,
     });
     expect(rest.split('\r\n').slice(1)).toEqual([
-      `"secret,""model""",${orgs.b},1,10,4,3,40,2,0`,
-      `tiny,${orgs.a},3,30,12,9,0.0045,6,0`,
+      `${orgs.a},default,tiny,3,30,12,9,0.0045,6,0`,
+      `${orgs.b},second,"secret,""model""",1,10,4,3,40,2,0`,
       '',
     ]);
     const none = await usage('?end=2020-01-01', { headers });
@@ -266,7 +283,7 @@ describe('GET /v1/usage', () => {
     ['end=2026-11-01&end=2026-11-02', 'end', 'more than once'],
     ['start=2026-11-22', 'start', 'after end, which is 2026-11-21'],
     ['start=2025-11-20', 'start', 'at most 366 days'],
-    ['group_by=day,minute', 'group_by', 'expected a list of day,hour,model,org,key,endpoint,batch,tag'],
+    ['group_by=day,minute', 'group_by', 'expected any of day, hour, model, org, key, endpoint, batch, tag'],
     ['group_by=day,day', 'group_by', 'each at most once'],
     ['limit=0', 'limit', 'from 1 to 10000'],
     ['after=tiny', 'after', 'is not an id of this list'],

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { Client } from '../../client/client.ts';
 import { type AuditEntry, auditActions, type AuditHead, auditId, auditSequence } from '../../core/audit.ts';
 import { createAuditCheck } from '../../core/audit-chain.ts';
-import { parseOrUndefined } from '../../base/fields.ts';
+import { type Fields, parseOrUndefined } from '../../base/fields.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import {
   asTable,
@@ -18,6 +18,8 @@ import {
 import { connectAdmin } from '../shared/connect.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { existingFile } from '../shared/local-file.ts';
+import { cleanLine } from '../terminal/clean-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 
 const pageSize = 1_000;
 
@@ -37,17 +39,40 @@ const list = queryCommand({
     _,
     { limit, actor, action, target }: { limit: number; actor?: string; action?: string; target?: string },
   ) => fetchItems(limit, pageSize, (query) => client.audit.list({ ...query, actor, action, target })),
-  show: asTable<AuditEntry>({
-    id: ({ id }) => id,
-    at: ({ at }) => at,
-    actor: ({ actor }) => actor.name || (actor.key_id ?? ''),
-    action: ({ action }) => action,
-    target: ({ target }) => target,
-    before: ({ before }) => (before ? JSON.stringify(before) : ''),
-    after: ({ after }) => (after ? JSON.stringify(after) : ''),
-    address: ({ address }) => address ?? '',
-  }),
+  show: (entries: AuditEntry[], terminal) =>
+    (terminal.stdout.isTTY === true ? readable : columns)(entries, terminal),
 });
+
+const columns = asTable<AuditEntry>({
+  id: ({ id }) => id,
+  at: ({ at }) => at,
+  actor: ({ actor }) => actor.name,
+  action: ({ action }) => action,
+  target: ({ target }) => target,
+  before: ({ before }) => (before ? JSON.stringify(before) : ''),
+  after: ({ after }) => (after ? JSON.stringify(after) : ''),
+  address: ({ address }) => address ?? '',
+  key: ({ actor }) => actor.key_id ?? '',
+});
+
+/** Entries as paragraphs: their changes are too long for a table. */
+function readable(entries: readonly AuditEntry[], terminal: Terminal): void {
+  for (const { id, at, actor, action, target, address, before, after } of entries) {
+    const by = [actor.name, actor.key_id && `(${actor.key_id})`, address && `from ${address}`];
+    terminal.print(`${terminal.paint('bold', id)}  ${at}  ${action}  ${cleanLine(target)}`);
+    terminal.print(`  by ${cleanLine(by.filter(Boolean).join(' '))}`);
+    for (const change of changesOf(before, after)) terminal.print(`  ${cleanLine(change)}`);
+  }
+}
+
+/** Changes such as `weight: 1 -> 2`; of something new, the fields that have a value. */
+function changesOf(before: Fields | null, after: Fields | null): string[] {
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  return Object.entries(after ?? {}).flatMap(([name, value]) => {
+    if (before) return `${name}: ${text(before[name])} -> ${text(value)}`;
+    return ['null', '{}', '', 'false'].includes(text(value)) ? [] : `${name}: ${text(value)}`;
+  });
+}
 
 interface Verdict {
   valid: boolean;

@@ -21,9 +21,9 @@ export function readBudget(text: string | undefined): RemoteBudget | null | unde
   return { amount, period: period as RemoteBudget['period'], hard: soft === undefined };
 }
 
-/** Budget as `12.5 of 50/month`, without `spent` as `50/month`; '' for none. */
-export function budgetText(budget: (RemoteBudget & { spent?: string }) | null | undefined): string {
+/** Budget as `12.5 of 50/month`, `50/month` where the spending is unknown; '' for none. */
+export function budgetText(budget: (RemoteBudget & { spent?: string | null }) | null | undefined): string {
   if (!budget) return '';
   const { amount, period, hard, spent } = budget;
-  return `${spent === undefined ? '' : `${spent} of `}${amount}${period === 'month' ? '/month' : ''}${hard ? '' : ' (soft)'}`;
+  return `${spent === undefined || spent === null ? '' : `${spent} of `}${amount}${period === 'month' ? '/month' : ''}${hard ? '' : ' (soft)'}`;
 }

@@ -1,8 +1,19 @@
 import { Option } from 'commander';
+import { dayMs, isoSeconds } from '../../base/clock.ts';
 import type { RemoteKey } from '../../client/resources.ts';
 import { priorities } from '../../core/limits.ts';
 import type { LimitsBody } from '../../wire/admin/limits.ts';
-import { queryCommand, group, asTable, requireChange, wholeNumber } from '../shared/commands.ts';
+import { parseInstant } from '../../wire/shared/instant.ts';
+import { CliError } from '../shared/exit-codes.ts';
+import {
+  queryCommand,
+  group,
+  asTable,
+  fetchItems,
+  requireChange,
+  wholeListOption,
+  wholeNumber,
+} from '../shared/commands.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { budgetOption, budgetText, readBudget } from './budget.ts';
 import { limitsOption, limitsText } from './settings.ts';
@@ -24,7 +35,10 @@ const settings = [
     'inference, batches, files, usage, admin (new keys: all but admin); batches:read, files:read and admin:read only read',
   ),
   new Option('--models <id...>', 'models that the key may use, or all (new keys: all)'),
-  new Option('--expires <time>', 'expiry such as 2027-01-31T00:00:00Z, or never (new keys: never)'),
+  new Option(
+    '--expires <time>',
+    'expiry: the last day (UTC) such as 2027-01-31, a time such as 2027-01-31T09:00:00Z, or never (new keys: never)',
+  ).argParser(readExpiry),
   limitsOption,
   budgetOption,
   new Option('--priority <n>', 'highest priority of its batches (new keys: 9)').argParser(
@@ -39,7 +53,7 @@ const create = queryCommand({
   options: [new Option('--org <org>', 'id or name of the org of the key').makeOptionMandatory(), ...settings],
   examples: [
     '--org search --name ci --scopes batches files',
-    '--org search --models qwen3-32b --expires 2027-01-31T00:00:00Z',
+    '--org search --models qwen3-32b --expires 2027-01-31',
     '--org search --budget 5/month',
   ],
   ask: (client, _, { org, ...fields }: Fields & { org: string }) =>
@@ -51,12 +65,16 @@ const list = queryCommand({
   usage: 'list',
   about: 'list the API keys',
   isAdmin: true,
-  options: [new Option('--org <org>', 'list only keys of this org, given by its id or name')],
-  examples: ['--org search'],
-  ask: async (client, _, { org }: { org?: string }) => (await client.keys.list(org)).data,
+  options: [
+    wholeListOption,
+    new Option('--org <org>', 'list only keys of this org, given by its id or name'),
+  ],
+  examples: ['--org search', '-n 20'],
+  ask: (client, _, { limit, org }: { limit: number; org?: string }) =>
+    fetchItems(limit, 1_000, (page) => client.keys.list({ ...page, org_id: org })),
   show: asTable<RemoteKey>({
     id: ({ id }) => id,
-    org: (key) => key.org_id,
+    org: ({ org, org_id: id }) => org || id,
     key: ({ prefix }) => prefix,
     scopes: ({ scopes }) => scopes.join(' '),
     ends: stateText,
@@ -144,6 +162,14 @@ function toBody({ name, scopes, models, expires, limit, budget, priority }: Fiel
   };
 }
 
+/** Reads a day as its end. Other forms are for the server to check. */
+function readExpiry(text: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return text;
+  const start = parseInstant(`${text}T00:00:00Z`);
+  if (start === undefined) throw new CliError(`--expires ${text}: there is no such day.`);
+  return isoSeconds(start + dayMs);
+}
+
 /** Reason why the key does not work, or the time at which it ends. */
 function stateText(key: RemoteKey): string {
   if (key.revoked_at) return 'revoked';
@@ -153,7 +179,7 @@ function stateText(key: RemoteKey): string {
 function showKey(key: RemoteKey, terminal: Terminal): void {
   terminal.record([
     ['id', key.id],
-    ['org', key.org_id],
+    ['org', key.org ? `${key.org} (${key.org_id})` : key.org_id],
     ['name', key.name],
     ['scopes', key.scopes.join(', ')],
     ['models', key.models?.join(', ')],

@@ -2,7 +2,15 @@ import { Option } from 'commander';
 import type { RemoteOrg } from '../../client/resources.ts';
 import { weights } from '../../core/org.ts';
 import type { LimitsBody } from '../../wire/admin/limits.ts';
-import { queryCommand, group, asTable, requireChange, wholeNumber } from '../shared/commands.ts';
+import {
+  queryCommand,
+  group,
+  asTable,
+  fetchItems,
+  requireChange,
+  wholeListOption,
+  wholeNumber,
+} from '../shared/commands.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { budgetOption, budgetText, readBudget } from './budget.ts';
 import { limitsOption, limitsText } from './settings.ts';
@@ -54,12 +62,15 @@ const list = queryCommand({
   usage: 'list',
   about: 'list the orgs',
   isAdmin: true,
-  examples: [''],
-  ask: async (client) => (await client.orgs.list()).data,
+  options: [wholeListOption],
+  examples: ['', '-n 20'],
+  ask: (client, _, { limit }: { limit: number }) =>
+    fetchItems(limit, 1_000, (page) => client.orgs.list(page)),
   show: asTable<RemoteOrg>({
     id: ({ id }) => id,
     name: ({ name }) => name,
     state: ({ disabled }) => (disabled ? 'disabled' : ''),
+    weight: ({ weight }) => String(weight),
     budget: ({ budget }) => budgetText(budget),
     limits: ({ limits }) => limitsText(limits),
     created: (org) => org.created_at,

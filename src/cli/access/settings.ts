@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { limitNames } from '../../core/limits.ts';
 import type { LimitsBody } from '../../wire/admin/limits.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { keyValue } from '../shared/commands.ts';
+import { keyValue, withEntry } from '../shared/commands.ts';
 
 /** Option that reads `--limit requests_per_minute=100 --limit open_batches=none` as the `limits` of a request. */
 export const limitsOption = new Option(
@@ -16,12 +16,16 @@ function addLimit(limits: NonNullable<LimitsBody>, pair: string): LimitsBody {
   if (value !== null && !/^\d+$/.test(text))
     throw new CliError(`--limit ${name} must be a whole number or none, not '${text}'.`);
   const model = /^queued_tokens\.(.+)$/.exec(name)?.[1];
-  if (model !== undefined) return { ...limits, queued_tokens: { ...limits.queued_tokens, [model]: value } };
+  if (model !== undefined) {
+    const { queued_tokens: byModel, ...others } = limits;
+    if (byModel === null) throw new CliError('--limit sets queued_tokens twice.');
+    return { ...others, queued_tokens: withEntry('--limit', byModel ?? {}, model, value, name) };
+  }
   if (name === 'queued_tokens' && value !== null)
     throw new CliError('--limit queued_tokens needs a model: queued_tokens.<model>=<n>.');
   if (!limitNames.some((known) => known === name))
     throw new CliError(`Unknown limit '${name}'.`, `Known are ${limitNames.join(', ')}.`);
-  return { ...limits, [name]: value };
+  return withEntry('--limit', limits, name, value);
 }
 
 /** Limits as `requests_per_minute=100 queued_tokens.m1=5`, or ''. */

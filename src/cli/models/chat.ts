@@ -65,7 +65,7 @@ async function converse(cli: Cli, client: Client, options: Options): Promise<voi
       messages.push({ role: 'user', content: question });
       const reply = await answer(cli, client, { options, messages, signal: stop.signal }).catch(
         (error: unknown) => {
-          reportError(error, terminal, false);
+          reportError(error, cli, false);
           return undefined;
         },
       );

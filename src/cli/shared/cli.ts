@@ -16,6 +16,8 @@ export interface Cli {
   cwd: string;
   /** True if the process runs nothing else, so that garbage collection pauses do no harm. */
   ownsProcess?: boolean;
+  /** True once the command uses the admin key; for hints. */
+  usesAdminKey?: boolean;
   /** Exit code of a command that ends without an error. */
   exitCode: ExitCode;
 }

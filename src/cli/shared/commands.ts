@@ -6,6 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 import { connect, connectAdmin } from './connect.ts';
 import { CliError, type ExitCode } from './exit-codes.ts';
+import { nameFlags } from './name-flags.ts';
 
 /** Command that only groups subcommands. */
 export function group(name: string, makes: readonly ((cli: Cli) => Command)[]): (cli: Cli) => Command {
@@ -43,8 +44,8 @@ interface QueryCommand<Options, T> {
   /** Name and argument, such as `get <id>`. */
   usage: string;
   about: string;
-  /** True, for these options, if the command requires an admin key. */
-  isAdmin?: boolean | ((options: Options) => boolean);
+  /** True, for these options, if the command uses the admin key. */
+  isAdmin?: boolean | ((options: Options & ClientOptions, cli: Cli) => boolean);
   options?: readonly Option[];
   /** Arguments of the examples. */
   examples: readonly string[];
@@ -63,9 +64,11 @@ export function queryCommand<T, Options = object>(spec: QueryCommand<Options, T>
     for (const option of options) command.addOption(option);
     return command.addHelpText('after', examples(...spec.examples)).action(async () => {
       const given = command.opts<Options & ClientOptions>();
-      const asAdmin = typeof isAdmin === 'function' ? isAdmin(given) : isAdmin;
+      const asAdmin = typeof isAdmin === 'function' ? isAdmin(given, cli) : isAdmin;
       const client = (asAdmin ? connectAdmin : connect)(cli, given);
-      const answer = await spec.ask(client, command.args[0] ?? '', given, cli);
+      const answer = await spec
+        .ask(client, command.args[0] ?? '', given, cli)
+        .catch((error: unknown) => Promise.reject(nameFlags(error, command.options)));
       if (spec.exitCodeOf !== undefined) cli.exitCode = spec.exitCodeOf(answer);
       printResult(cli, given, answer, spec.show);
     });
@@ -97,6 +100,11 @@ export function limitOption(usually: number): Option {
     .argParser(wholeNumber('--limit', 1, 1_000_000))
     .default(usually);
 }
+
+/** Option `--limit` of a list that is short enough to be shown whole. */
+export const wholeListOption = new Option('-n, --limit <n>', 'maximum number of entries (default: all)')
+  .argParser(wholeNumber('--limit', 1, 1_000_000))
+  .default(Infinity, 'all');
 
 /** First `count` items of a list, from as many pages as needed. */
 export async function fetchItems<T extends { id: string }>(
@@ -141,10 +149,22 @@ export const priorityOption = new Option(
   `0 to 9: batches of your org with a higher priority run first (default: ${priorities.default})`,
 ).argParser(wholeNumber('--priority', priorities.min, priorities.max));
 
+/** Adds a value to those that an option collects. @throws CliError if the key has one already */
+export function withEntry<T extends object>(
+  option: string,
+  before: T,
+  key: string,
+  value: unknown,
+  shown = key,
+): T {
+  if (Object.hasOwn(before, key)) throw new CliError(`${option} sets ${shown} twice.`);
+  return { ...before, [key]: value };
+}
+
 /** Option that reads `-m team=search run=7` as `{ team: 'search', run: '7' }`. */
 export const metadataOption = new Option('-m, --metadata <key=value...>', 'metadata of the batch').argParser(
   (pair, before: Record<string, string> | undefined) => {
     const [key, value] = keyValue('--metadata', pair);
-    return { ...before, [key]: value };
+    return withEntry('--metadata', before ?? {}, key, value);
   },
 );

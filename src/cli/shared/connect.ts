@@ -9,24 +9,39 @@ import { readProfile } from './profile.ts';
 /** Key that a header can carry. Checked here because a network error would print an invalid one. */
 export const keyPattern = /^[\x21-\x7e]+$/;
 
+export const needsAdminKey = 'Set OFFPEAK_ADMIN_KEY, or pass --key-file.';
+
 export const defaultUrl = 'http://127.0.0.1:8080';
 
 /** Client of the server from flags, environment or `login`, with the key for that server. */
 export function connect(cli: Cli, options: ClientOptions): Client {
+  const { url, key } = findServer(cli, options);
+  return makeClient(cli, url, key);
+}
+
+/** True if there is an admin key, but no API key. */
+export function hasOnlyAdminKey(cli: Cli, options: ClientOptions): boolean {
+  return hasAdminKey(cli, options) && findServer(cli, options).key === undefined;
+}
+
+function findServer(
+  cli: Cli,
+  options: ClientOptions,
+): { url?: string | undefined; key?: string | undefined } {
   const { url, key } = readSettings(cli, options);
-  if (key !== undefined) return makeClient(cli, url, key);
+  if (key !== undefined) return { url, key };
   // A saved key is sent only to its own server.
   const remembered = readProfile(cli.env);
-  if (remembered === undefined) return makeClient(cli, url);
+  if (remembered === undefined) return { url };
   const { baseUrl } = makeClient(cli, url ?? remembered.url);
-  return makeClient(cli, baseUrl, baseUrl === remembered.url ? remembered.key : undefined);
+  return { url: baseUrl, key: baseUrl === remembered.url ? remembered.key : undefined };
 }
 
 /** Client with the admin key (OFFPEAK_ADMIN_KEY). */
 export function connectAdmin(cli: Cli, options: ClientOptions): Client {
   const { url, adminKey } = readSettings(cli, options);
-  if (adminKey === undefined)
-    throw new CliError('This command needs an admin key.', 'Set OFFPEAK_ADMIN_KEY, or pass --key-file.');
+  if (adminKey === undefined) throw new CliError('This command needs an admin key.', needsAdminKey);
+  cli.usesAdminKey = true;
   return makeClient(cli, url, adminKey);
 }
 
@@ -64,7 +79,7 @@ export function makeClient(cli: Cli, url = defaultUrl, key?: string): Client {
   if (apiKey !== undefined && !keyPattern.test(apiKey))
     throw new CliError(
       'Invalid key: expected one word of printable ASCII characters.',
-      'Check OFFPEAK_API_KEY, or OFFPEAK_ADMIN_KEY for orgs and keys.',
+      `Check ${cli.usesAdminKey === true ? 'OFFPEAK_ADMIN_KEY' : 'OFFPEAK_API_KEY'}, or the key that you pass.`,
     );
   return createClient({ baseUrl: url, apiKey, fetch: cli.fetch });
 }

@@ -10,7 +10,7 @@ it.each([
 ])('advises what helps where %s', (reason, advice) => {
   const stderr = new PassThrough();
   const terminal = createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr });
-  expect(reportError(new Unreachable('https://box', reason), terminal, false)).toBe(5);
+  expect(reportError(new Unreachable('https://box', reason), { terminal }, false)).toBe(5);
   const [told, hint] = String(stderr.read()).split('\n');
   expect(told).toContain(`https://box cannot be reached: ${reason}`);
   expect(hint).toContain(advice);
@@ -20,7 +20,7 @@ it('says what to do where a file of ours finds the disk full', () => {
   const stderr = new PassThrough();
   const terminal = createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr });
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-  expect(reportError(full, terminal, false)).toBe(1);
+  expect(reportError(full, { terminal }, false)).toBe(1);
   expect(String(stderr.read())).toBe(
     'Error: The disk is full: the output is incomplete.\nFree some space and run the command again.\n',
   );

@@ -3,27 +3,43 @@ import { ClientError, Unreachable, type RemoteFault } from '../../client/errors.
 import { ConfigError, formatProblem } from '../../config/source-value.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import { CliError, exitCodes, type ExitCode } from './exit-codes.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import type { Cli } from './cli.ts';
 
 const maxFaults = 20;
 
-const hints: Record<string, (command: string) => string> = {
-  invalid_api_key: () =>
-    'Set OFFPEAK_API_KEY, pass --key-file, or log in. A server prints its first key at its first start.',
-  permission_denied: (command) =>
-    `Use a key with the missing scope: ${command} keys create --org <id> --scopes ...`,
+/** Command to name in hints, and the key that was used. */
+interface HintContext {
+  command: string;
+  usesAdminKey: boolean;
+}
+
+const hints: Record<string, (context: HintContext, message: string) => string | undefined> = {
+  invalid_api_key: ({ usesAdminKey }) =>
+    usesAdminKey
+      ? 'Set OFFPEAK_ADMIN_KEY, or pass --key-file. A server prints its first admin key at its first start.'
+      : 'Set OFFPEAK_API_KEY, pass --key-file, or log in. A server prints its first key at its first start.',
+  permission_denied({ command, usesAdminKey }, message) {
+    const scope = /lacks the scope "([\w:]+)"/.exec(message)?.[1];
+    if (scope === undefined) return undefined;
+    if (usesAdminKey) return 'Set OFFPEAK_ADMIN_KEY to an admin key, or pass one with --key-file.';
+    return `Use a key with this scope: ${command} keys create --org <org> --scopes ${scope}`;
+  },
   too_many_tasks: () =>
     'Split the file, or raise limits.requests_per_batch in the configuration of the server.',
-  model_not_found: (command) =>
+  model_not_found: ({ command }) =>
     `To see the models of this server: ${command} models list. Select one with --model in chat and batch run.`,
 };
 
 /** Prints an error to stderr: a sentence, its code, request id and a hint, but never a stack. */
-export function reportError(error: unknown, terminal: Terminal, json: boolean): ExitCode {
+export function reportError(
+  error: unknown,
+  { terminal, usesAdminKey = false }: Pick<Cli, 'terminal' | 'usesAdminKey'>,
+  json: boolean,
+): ExitCode {
   // Commander has printed the help, on request or for a missing command.
   if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
     return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  const report = toReport(error, terminal.self.command);
+  const report = toReport(error, { command: terminal.self.command, usesAdminKey });
   if (json) {
     const { exitCode, lines, ...rest } = report;
     terminal.note(JSON.stringify({ error: { ...rest, ...(lines.length > 0 && { problems: lines }) } }));
@@ -48,8 +64,9 @@ interface ErrorReport {
   hint?: string | undefined;
 }
 
-function toReport(error: unknown, command: string): ErrorReport {
-  if (error instanceof ClientError) return toServerReport(error, command);
+function toReport(error: unknown, context: HintContext): ErrorReport {
+  const { command } = context;
+  if (error instanceof ClientError) return toServerReport(error, context);
   if (error instanceof Unreachable) {
     const hint = error.isUntrusted
       ? 'Trust its authority with NODE_EXTRA_CA_CERTS=ca.pem, or the authorities of this machine with NODE_USE_SYSTEM_CA=1.'
@@ -77,7 +94,7 @@ function toReport(error: unknown, command: string): ErrorReport {
   return { message: message === '' ? 'Unknown error.' : message, lines: [], exitCode, hint };
 }
 
-function toServerReport(error: ClientError, command: string): ErrorReport {
+function toServerReport(error: ClientError, context: HintContext): ErrorReport {
   const lines = error.faults.slice(0, maxFaults).map(formatFault);
   if (error.faults.length > maxFaults) lines.push(`... and ${error.faults.length - maxFaults} more`);
   return {
@@ -87,7 +104,7 @@ function toServerReport(error: ClientError, command: string): ErrorReport {
     exitCode: exitCodes.usage,
     code: error.code,
     ...(error.requestId !== null && { request_id: error.requestId }),
-    hint: hints[error.code]?.(command),
+    hint: hints[error.code]?.(context, error.message),
   };
 }
 

@@ -1,12 +1,6 @@
 import * as t from '../../wire/schema/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
-import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
-import { auditActions } from '../../core/audit.ts';
-import { limitFields } from '../../core/limits.ts';
-import { scopes } from '../../core/org.ts';
-import { usageGroups } from '../../core/usage-report.ts';
-import { sealStates } from '../../core/secrets-key.ts';
 import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 
@@ -17,7 +11,7 @@ export const instantOrNull = t.stringOrNull({ format: 'date-time' });
 /** Time of a batch: ISO 8601, or Unix seconds where configured. */
 const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
 const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
-const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
+export const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 
 export const closed = { additionalProperties: false };
 export const titled = (title: string, fields: t.Fields) => t.object(fields, { title, ...closed });
@@ -192,101 +186,6 @@ export const modelSchema = titled('Model', {
   ),
 });
 
-const limits = t.object(
-  Object.fromEntries(
-    Object.keys(limitFields).map((name) => [
-      `${name}?`,
-      name === 'queued_tokens' ? { type: 'object', additionalProperties: t.integer() } : t.integer(),
-    ]),
-  ),
-  { description: 'Limits that are set.', ...closed },
-);
-const disabled = { disabled: t.boolean(), disabled_at: instantOrNull };
-
-export const orgSchema = titled('Org', {
-  id: t.string({ pattern: '^org_' }),
-  object: t.literal('org'),
-  name: t.string(),
-  created_at: instant,
-  ...disabled,
-  weight: t.integer({ description: 'Share of the slots relative to other orgs.' }),
-  limits,
-  budget: t.orNull(
-    t.object(
-      {
-        amount: decimal,
-        period: t.oneOf(budgetPeriods),
-        hard: t.boolean({ description: 'False if a used-up budget is only reported.' }),
-        spent: { ...decimal, description: 'Amount spent in the current period.' },
-        reached_at: instantOrNull,
-        begins_again_at: instantOrNull,
-      },
-      { description: 'Budget in USD; null for an unlimited one.', ...closed },
-    ),
-  ),
-});
-
-const keyFields = {
-  id: t.string({ pattern: '^key_' }),
-  object: t.literal('api_key'),
-  org_id: t.string(),
-  name: t.string(),
-  prefix: t.string({ description: 'First characters and last four characters of the key.' }),
-  scopes: t.array(t.oneOf(scopes)),
-  models: t.orNull(t.array(t.string())),
-  limits,
-  priority: t.integer({ description: 'Highest priority that batches of the key may have.' }),
-  budget: t.orNull(
-    t.object(
-      { amount: decimal, period: t.oneOf(budgetPeriods), hard: t.boolean() },
-      { description: 'Budget in USD, beside that of the org; null for an unlimited one.', ...closed },
-    ),
-  ),
-  created_at: instant,
-  expires_at: instantOrNull,
-  revoked_at: instantOrNull,
-  ...disabled,
-  last_used_at: instantOrNull,
-};
-
-export const keySchema = titled('ApiKey', keyFields);
-
-export const newKeySchema = t.object(
-  { ...keyFields, key: t.string({ description: 'Secret key, shown only once.' }) },
-  { title: 'NewApiKey', ...closed },
-);
-
-const changedFields = {
-  type: ['object', 'null'],
-  additionalProperties: true,
-  description: 'Changed fields without secrets.',
-};
-
-export const auditEntrySchema = titled('AuditEntry', {
-  id: t.string({ pattern: '^audit_' }),
-  object: t.literal('audit_entry'),
-  at: instant,
-  actor: t.object(
-    {
-      key_id: t.stringOrNull({ description: 'Null for the server.' }),
-      name: t.string(),
-    },
-    closed,
-  ),
-  action: t.oneOf(auditActions),
-  target: t.string({ description: 'Id of what was changed.' }),
-  before: changedFields,
-  after: changedFields,
-  address: t.stringOrNull({ description: 'Address of the client; null if a trusted proxy does not say it.' }),
-  request_id: t.stringOrNull(),
-  previous_hash: t.string(),
-  hash: t.string({ description: 'SHA-256 of the other fields as canonical JSON (RFC 8785).' }),
-});
-
-export const auditHeadSchema = t.orNull(
-  t.object({ id: t.string(), hash: t.string() }, { description: 'Last entry of the log.', ...closed }),
-);
-
 const webhookFields = {
   id: t.string({ pattern: '^wh_' }),
   object: t.literal('webhook_endpoint'),
@@ -298,15 +197,6 @@ const webhookFields = {
   disabled_reason: t.stringOrNull(),
   created_at: t.unixTime,
 };
-
-export const secretsKeySchema = titled('SecretsKey', {
-  id: t.string({ description: 'Id of the key, which is derived from it; `clear` for secrets in clear.' }),
-  object: t.literal('secrets_key'),
-  state: t.oneOf(sealStates, {
-    description: 'Whether the key seals new secrets, only opens them, or is not configured.',
-  }),
-  secrets: t.integer(),
-});
 
 export const webhookSchema = titled('Webhook', webhookFields);
 
@@ -371,87 +261,3 @@ export const pageOf = (item: t.Schema, more: t.Fields = {}) =>
     has_more: t.boolean(),
     ...more,
   });
-
-const day = t.string({ format: 'date' });
-const used = {
-  requests: t.integer(),
-  input_tokens: t.integer({ description: 'Including cached tokens and those written to a cache.' }),
-  cached_tokens: t.integer(),
-  cache_write_tokens: t.integer({ description: 'Written to a prompt cache that charges for it.' }),
-  output_tokens: t.integer({ description: 'Including reasoning tokens.' }),
-  reasoning_tokens: t.integer(),
-  amount: decimal,
-};
-const usageRow = {
-  id: t.string(),
-  'day?': day,
-  'hour?': t.string({ format: 'date-time', description: 'Start of the hour.' }),
-  'model?': t.string(),
-  'org_id?': t.string(),
-  'key_id?': t.orNull(t.string()),
-  'endpoint?': t.orNull(t.string()),
-  'batch_id?': t.orNull(t.string()),
-  'tag?': t.orNull(t.string({ description: 'Value of the metadata member `tag`, or as configured.' })),
-  ...used,
-};
-
-const bucketResult = t.object(
-  {
-    object: t.string(),
-    'input_tokens?': t.integer(),
-    'output_tokens?': t.integer(),
-    'input_cached_tokens?': t.integer(),
-    'input_audio_tokens?': t.integer(),
-    'output_audio_tokens?': t.integer(),
-    'num_model_requests?': t.integer(),
-    'amount?': t.object({ value: { type: 'number' }, currency: t.literal('usd') }),
-    'project_id?': t.stringOrNull({ description: 'Id of the org.' }),
-    'user_id?': t.stringOrNull(),
-    'api_key_id?': t.stringOrNull(),
-    'model?': t.stringOrNull(),
-    'line_item?': t.stringOrNull({ description: 'Model.' }),
-    'batch?': t.booleanOrNull(),
-    'service_tier?': t.stringOrNull(),
-  },
-  closed,
-);
-
-/** Page of a report in OpenAI's form. */
-export const bucketPageSchema = t.object({
-  object: t.literal('page'),
-  data: t.array(
-    t.object({
-      object: t.literal('bucket'),
-      start_time: t.integer(),
-      end_time: t.integer(),
-      results: t.array(bucketResult),
-    }),
-  ),
-  has_more: t.boolean(),
-  next_page: t.stringOrNull(),
-});
-
-export const usageSchema = pageOf(t.object(usageRow, closed), {
-  start: day,
-  end: day,
-  group_by: t.array(t.oneOf(usageGroups)),
-  currency: t.literal('USD'),
-  total: t.orNull(
-    t.object(used, { description: 'Sum of all rows of all pages; null after the first page.', ...closed }),
-  ),
-  budgets: t.array(
-    t.object(
-      {
-        org_id: t.string(),
-        key_id: t.stringOrNull({ description: 'Null for the budget of the org.' }),
-        amount: decimal,
-        period: t.oneOf(budgetPeriods),
-        hard: t.boolean(),
-        spent: decimal,
-        reached_at: instantOrNull,
-      },
-      closed,
-    ),
-    { description: 'Budgets of the reported orgs and their keys; empty after the first page.' },
-  ),
-});

@@ -109,7 +109,23 @@ export const resultsQuery: QueryDocs = {
   },
 };
 
-export const keyListQuery: QueryDocs = { org_id: text('Only keys of this org: an id or a name.') };
+/** Largest page of the lists of orgs and keys, which are whole without a limit. */
+export const accountListLimits = { max: 1_000 } as const;
+
+export const orgListQuery: QueryDocs = {
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: accountListLimits.max,
+    description: 'Page size; the whole list by default.',
+  },
+  after,
+};
+
+export const keyListQuery: QueryDocs = {
+  ...orgListQuery,
+  org_id: text('Only keys of this org: an id or a name.'),
+};
 
 export const auditListQuery: QueryDocs = {
   limit: limit(auditListLimits),

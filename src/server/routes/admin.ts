@@ -19,8 +19,8 @@ import {
 } from '../../wire/admin/orgs.ts';
 import { joinPath } from '../../wire/schema/explain.ts';
 import { quoted } from '../../wire/json/parse.ts';
-import { listBody } from '../../wire/shared/list-body.ts';
-import { textParam } from '../../wire/shared/query-params.ts';
+import { listBody, pageBody } from '../../wire/shared/list-body.ts';
+import { optionalPageParams, textParam } from '../../wire/shared/query-params.ts';
 import { parseAuditQuery, presentHead } from '../../wire/admin/audit.ts';
 import { json } from '../answer.ts';
 import {
@@ -29,9 +29,9 @@ import {
   keySchema,
   newKeySchema,
   orgSchema,
-  pageOf,
-} from '../openapi/answer-schemas.ts';
-import { auditListQuery, keyListQuery } from '../openapi/query-schemas.ts';
+} from '../openapi/account-schemas.ts';
+import { pageOf } from '../openapi/answer-schemas.ts';
+import { accountListLimits, auditListQuery, keyListQuery, orgListQuery } from '../openapi/query-schemas.ts';
 import { actorOf } from '../route.ts';
 import { smallBody, defineRoutes } from './define-routes.ts';
 
@@ -53,16 +53,18 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'GET /v1/admin/orgs',
     name: 'List Orgs',
-    summary: 'List all orgs, oldest first, with the state of their budgets',
+    summary: 'List orgs, oldest first, with the state of their budgets',
+    query: orgListQuery,
     strictQuery: true,
     answer: pageOf(orgSchema),
-    async handle(_incoming, { accounts, clock }) {
-      const orgs = await accounts.orgs.list();
+    async handle({ query }, { accounts, clock }) {
+      const { limit, after } = optionalPageParams(query, accountListLimits, isOrgId);
+      const orgs = await accounts.orgs.list({ limit: limit && limit + 1, after });
       return json(
         200,
-        listBody(
+        pageBody(
           orgs.map((org) => presentOrg(org, clock.now())),
-          false,
+          limit,
         ),
       );
     },
@@ -96,26 +98,28 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     maxBytes: smallBody,
     status: 201,
     answer: newKeySchema,
-    async handle(incoming, { accounts, peers }) {
+    async handle(incoming, { accounts, clock, peers }) {
       const input = withModelIds(peers, parseCreateKey(incoming.body.text));
       const { apiKey, key } = await accounts.keys.create(actorOf(incoming), input);
-      return json(201, presentKey(apiKey, key));
+      return json(201, presentKey(apiKey, clock.now(), key));
     },
   },
   {
     on: 'GET /v1/admin/keys',
     name: 'List Keys',
-    summary: 'List all keys, or those of one org, oldest first, including revoked ones',
+    summary: 'List keys, or those of one org, oldest first, including revoked ones',
     query: keyListQuery,
     strictQuery: true,
     answer: pageOf(keySchema),
-    async handle({ query }, { accounts }) {
-      const keys = await accounts.keys.list(textParam(query, 'org_id'));
+    async handle({ query }, { accounts, clock }) {
+      const { limit, after } = optionalPageParams(query, accountListLimits, isKeyId);
+      const page = { limit: limit && limit + 1, after };
+      const keys = await accounts.keys.list(textParam(query, 'org_id'), page);
       return json(
         200,
-        listBody(
-          keys.map((key) => presentKey(key)),
-          false,
+        pageBody(
+          keys.map((key) => presentKey(key, clock.now())),
+          limit,
         ),
       );
     },
@@ -125,7 +129,8 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Retrieve Key',
     summary: 'Get a key with its settings, without its secret',
     answer: keySchema,
-    handle: async ({ param }, { accounts }) => json(200, presentKey(await accounts.keys.get(param))),
+    handle: async ({ param }, { accounts, clock }) =>
+      json(200, presentKey(await accounts.keys.get(param), clock.now())),
   },
   {
     on: 'PATCH /v1/admin/keys/:key_id',
@@ -134,10 +139,10 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: updateKeySchema,
     maxBytes: smallBody,
     answer: keySchema,
-    async handle(incoming, { accounts, peers }) {
+    async handle(incoming, { accounts, clock, peers }) {
       const changes = withModelIds(peers, parseUpdateKey(incoming.body.text));
       const key = await accounts.keys.update(actorOf(incoming), incoming.param, changes);
-      return json(200, presentKey(key));
+      return json(200, presentKey(key, clock.now()));
     },
   },
   {
@@ -150,10 +155,10 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     maxBytes: smallBody,
     status: 201,
     answer: newKeySchema,
-    async handle(incoming, { accounts }) {
+    async handle(incoming, { accounts, clock }) {
       const overlapMs = parseRotateKey(incoming.body.text);
       const { apiKey, key } = await accounts.keys.rotate(actorOf(incoming), incoming.param, overlapMs);
-      return json(201, presentKey(apiKey, key));
+      return json(201, presentKey(apiKey, clock.now(), key));
     },
   },
   {
@@ -162,8 +167,8 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Revoke Key',
     summary: 'Revoke a key. Takes effect on all processes within a second',
     answer: keySchema,
-    handle: async (incoming, { accounts }) =>
-      json(200, presentKey(await accounts.keys.revoke(actorOf(incoming), incoming.param))),
+    handle: async (incoming, { accounts, clock }) =>
+      json(200, presentKey(await accounts.keys.revoke(actorOf(incoming), incoming.param), clock.now())),
   },
   {
     on: 'GET /v1/admin/audit',
@@ -192,6 +197,9 @@ function withModelIds<T extends Pick<KeyChanges, 'models' | 'limits'>>(known: Kn
     ...(queuedTokens && { limits: { ...limits, queuedTokens: byModelId(known, queuedTokens) } }),
   };
 }
+
+const isOrgId = (id: string) => id.startsWith('org_');
+const isKeyId = (id: string) => id.startsWith('key_');
 
 type Known = Pick<Catalog, 'find'>;
 

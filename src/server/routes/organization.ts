@@ -7,7 +7,7 @@ import {
 } from '../../wire/usage/openai-usage.ts';
 import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
 import { json } from '../answer.ts';
-import { bucketPageSchema } from '../openapi/answer-schemas.ts';
+import { bucketPageSchema } from '../openapi/usage-schemas.ts';
 import { bucketQueries } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';

@@ -1,7 +1,8 @@
 import { presentSecrets } from '../../wire/admin/secrets.ts';
 import { listBody } from '../../wire/shared/list-body.ts';
 import { json } from '../answer.ts';
-import { pageOf, secretsKeySchema } from '../openapi/answer-schemas.ts';
+import { secretsKeySchema } from '../openapi/account-schemas.ts';
+import { pageOf } from '../openapi/answer-schemas.ts';
 import { actorOf } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 

@@ -1,6 +1,6 @@
 import { parseUsageQuery, presentUsage, usageCsv } from '../../wire/usage/report.ts';
 import { bytes, json } from '../answer.ts';
-import { usageSchema } from '../openapi/answer-schemas.ts';
+import { usageSchema } from '../openapi/usage-schemas.ts';
 import { usageQuery } from '../openapi/query-schemas.ts';
 import { defineRoutes } from './define-routes.ts';
 

@@ -5,12 +5,22 @@ import type { ExactCost } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report.ts';
 
+/** Page of a list in ascending order of ids. */
+export interface KeysetPage {
+  /** Unlimited if absent. */
+  limit?: number | undefined;
+  /** Id after which the page starts. */
+  after?: string | undefined;
+}
+
 /** Changes with a stamp add an entry to the audit log. */
 export interface OrgStore {
   insert(org: Org, budget?: Budget, stamp?: AuditStamp): Promise<void>;
   get(id: string): Promise<Org | undefined>;
-  /** All orgs, oldest first. */
-  list(): Promise<Org[]>;
+  /** Orgs, oldest first: all, or a page. */
+  list(page?: KeysetPage): Promise<Org[]>;
+  /** Names of those that exist, by id. */
+  names(ids: readonly string[]): Promise<Map<string, string>>;
   /** Applies the changes and returns the org. A null budget removes the limit. */
   update(id: string, changes: OrgChanges, now: number, stamp?: AuditStamp): Promise<Org | undefined>;
   /** Orgs that are disabled, and since when. */
@@ -28,8 +38,10 @@ export interface KeyStore {
   /** Existing keys by their hash. */
   findByHashes(hashes: readonly string[]): Promise<Map<string, ApiKey & { org: KeyOrg }>>;
   get(id: string): Promise<ApiKey | undefined>;
-  /** Keys of all orgs or one, oldest first. */
-  list(orgId?: string): Promise<ApiKey[]>;
+  /** Keys of all orgs or one, oldest first: all, or a page. */
+  list(orgId?: string, page?: KeysetPage): Promise<ApiKey[]>;
+  /** Names of those that exist, by id. */
+  names(ids: readonly string[]): Promise<Map<string, string>>;
   /** Returns the revoked key; a second revocation keeps the first instant. */
   revoke(id: string, at: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
   update(id: string, changes: KeyChanges, now: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;

@@ -26,8 +26,8 @@ export const operations: {
   readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], PriorityClass>>;
 } = {
   installation: requests('id claim'),
-  orgs: { ...requests('insert get list update'), ...engine('disabled budgets noteUsedUp') },
-  keys: requests('insert findByHashes get list update rotate revoke touch'),
+  orgs: { ...requests('insert get list names update'), ...engine('disabled budgets noteUsedUp') },
+  keys: requests('insert findByHashes get list names update rotate revoke touch'),
   audit: requests('append list'),
   files: requests(
     'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../core/errors.ts';
-import { type ApiKey, keyDefaults, orgDefaults } from '../../core/org.ts';
+import { keyDefaults, orgDefaults } from '../../core/org.ts';
 import { parseCreateKey, presentKey } from './keys.ts';
 import { parseCreateOrg, presentOrg } from './orgs.ts';
 
@@ -78,7 +78,7 @@ describe('keys', () => {
   });
 
   it('show their secret only once', () => {
-    const key: ApiKey = {
+    const key: Parameters<typeof presentKey>[0] = {
       id: 'key_1',
       orgId: 'org_1',
       name: 'ci',
@@ -90,13 +90,16 @@ describe('keys', () => {
       revokedAt: null,
       lastUsedAt: null,
       ...keyDefaults,
+      orgName: 'search',
+      spentBudget: null,
     };
-    expect(presentKey(key, 'sk-secret').key).toBe('sk-secret');
-    expect(presentKey(key)).toEqual({
+    expect(presentKey(key, instant, 'sk-secret').key).toBe('sk-secret');
+    expect(presentKey(key, instant)).toEqual({
       budget: null,
       id: 'key_1',
       object: 'api_key',
       org_id: 'org_1',
+      org: 'search',
       name: 'ci',
       prefix: 'sk-offpeak-ab...wxyz',
       scopes: ['files'],

@@ -26,7 +26,8 @@ import {
 } from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import { nullable, parseInstant } from '../shared/instant.ts';
-import { type BudgetBody, budgetSchema, readBudget } from './budget.ts';
+import type { SpentBudget } from '../../core/budget.ts';
+import { type BudgetBody, budgetSchema, presentBudget, readBudget } from './budget.ts';
 import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
 const settings = {
@@ -157,14 +158,25 @@ function readExpiry(expiry: string | number): number {
 
 const iso = nullable(isoSeconds);
 
+/** Key with the name of its org, and what it has spent of its budget. */
+interface ShownKey extends ApiKey {
+  orgName: string | null;
+  /** Null for a revoked key. */
+  spentBudget: SpentBudget | null;
+}
+
 /** @param secret the key itself, returned only on creation */
-export function presentKey(key: ApiKey, secret?: string) {
+export function presentKey(key: ShownKey, now: number, secret?: string) {
+  const { org_id: orgId, ...shown } = keySettings(key);
   return {
     id: key.id,
     object: 'api_key',
     prefix: key.prefix,
     created_at: isoSeconds(key.createdAt),
-    ...keySettings(key),
+    org_id: orgId,
+    org: key.orgName,
+    ...shown,
+    budget: key.budget && presentBudget(key.spentBudget ?? key.budget, now),
     disabled_at: iso(key.disabledAt),
     revoked_at: iso(key.revokedAt),
     last_used_at: iso(key.lastUsedAt),

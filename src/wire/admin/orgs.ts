@@ -1,13 +1,12 @@
 import { omitNullish } from '../../base/fields.ts';
 import { string, object, stringOrNull, titleRule, booleanOrNull, integerOrNull } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
-import { nextPeriodStart, type SpentBudget } from '../../core/budget.ts';
+import type { SpentBudget } from '../../core/budget.ts';
 import { type NewOrg, type Org, type OrgChanges, weights } from '../../core/org.ts';
-import { formatDollars } from '../../core/price.ts';
-import { budgetSettings, orgSettings } from '../../core/settings.ts';
+import { orgSettings } from '../../core/settings.ts';
 import { nullable } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
-import { type BudgetBody, budgetSchema, readBudget } from './budget.ts';
+import { type BudgetBody, budgetSchema, presentBudget, readBudget } from './budget.ts';
 import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
 const nameRule = { ...titleRule, minLength: 1 };
@@ -73,14 +72,5 @@ export function presentOrg(org: Org & { budget: SpentBudget | null }, now: numbe
     ...orgSettings(org),
     disabled_at: nullable(isoSeconds)(org.disabledAt),
     budget: org.budget && presentBudget(org.budget, now),
-  };
-}
-
-export function presentBudget(spent: SpentBudget, now: number) {
-  return {
-    ...budgetSettings(spent),
-    spent: formatDollars(BigInt(spent.spent)),
-    reached_at: nullable(isoSeconds)(spent.usedUpAt),
-    begins_again_at: nullable(isoSeconds)(nextPeriodStart(spent, now)),
   };
 }

@@ -122,18 +122,18 @@ export const definedName = string({
 export const titleRule = {
   maxLength: 200,
   pattern: unicodeWithout('\\u0000-\\u001f\\u007f-\\u009f'),
-  expected: 'up to 200 characters of valid Unicode, without control characters',
+  expected: 'a string of up to 200 characters of valid Unicode, without control characters',
 };
 
 /** Ids and URLs: Postgres can neither store NUL nor look it up. */
 export const nameRule = {
   pattern: unicodeWithout('\\u0000'),
-  expected: 'valid Unicode without NUL characters',
+  expected: 'a string of valid Unicode without NUL characters',
 };
 
 const unicodeRule = {
   pattern: unicodeWithout(''),
-  expected: 'valid Unicode, without lone surrogates',
+  expected: 'a string of valid Unicode, without lone surrogates',
 };
 
 export const metadataSchema = {

@@ -21,6 +21,11 @@ export function listBody<T extends { id: string }>(data: T[], hasMore: boolean):
   };
 }
 
+/** List body of a page that was read with one item more than `limit`, which tells that another page follows. */
+export function pageBody<T extends { id: string }>(items: T[], limit = Infinity): ListBody<T> {
+  return listBody(items.slice(0, limit), items.length > limit);
+}
+
 /** A list body of items that are JSON text already. */
 export function listJson(items: { id: string; json: string }[], hasMore: boolean): string {
   const { data: _, ...envelope } = listBody(items, hasMore);

@@ -85,6 +85,16 @@ export function pageParams(
   return { limit: limitParam(query, limits), ...omitNullish({ after: cursorParam(query, isCursor) }) };
 }
 
+/** As `pageParams`, but the whole list if the query has no `limit`. @throws ApiError `validation_error` */
+export function optionalPageParams(
+  query: Query,
+  limits: Pick<PageLimits, 'max'>,
+  isCursor = anyId,
+): { limit: number | undefined; after?: string } {
+  const { limit, ...page } = pageParams(query, { ...limits, default: Infinity }, isCursor);
+  return { ...page, limit: limit === Infinity ? undefined : limit };
+}
+
 /** Page parameters of the messages API: `after_id` or `before_id`. @throws ApiError `validation_error` */
 export function cursorPageParams(
   query: Query,

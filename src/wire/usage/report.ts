@@ -68,11 +68,11 @@ function dayParam(query: Query, name: string): number | undefined {
 function groupsParam(query: Query): UsageQuery['groups'] {
   const text = textParam(query, 'group_by') ?? 'day,model';
   const names = text.split(',');
-  const groups = usageGroups.filter((group) => names.includes(group));
+  const groups = [...new Set(names)].flatMap((name) => usageGroups.find((group) => group === name) ?? []);
   if (groups.length === names.length) return groups;
   throw invalid(
     'group_by',
-    `expected a list of ${usageGroups.join(',')}, each at most once; got ${quoted(text)}`,
+    `expected any of ${usageGroups.join(', ')}, separated by commas and each at most once; got ${quoted(text)}`,
   );
 }
 
@@ -100,6 +100,9 @@ const shownAs = {
   tag: 'tag',
 } as const satisfies Record<UsageGroup, string>;
 
+/** Members with the names of orgs and keys. */
+const namedAs = { org: 'org', key: 'key_name' } as const;
+
 /** Members of a sum in the order of a table's columns. */
 const figures = words(
   'requests input_tokens cached_tokens output_tokens amount reasoning_tokens cache_write_tokens',
@@ -117,27 +120,53 @@ function presentSum(sum: UsageSum) {
   };
 }
 
+/** Columns of a group: its value and, for an org or a key, its name. */
+const columnsOf = (group: UsageGroup) =>
+  group === 'org' || group === 'key' ? [shownAs[group], namedAs[group]] : [shownAs[group]];
+
+type Column = (typeof shownAs)[UsageGroup] | (typeof namedAs)[keyof typeof namedAs];
+
+/** Report with the names of its orgs and keys, by id. */
+export interface NamedReport extends UsageReport {
+  budgets: readonly SpentBudget[];
+  /** Null for all orgs. */
+  orgId: string | null;
+  names: ReadonlyMap<string, string>;
+}
+
 export function presentUsage(
-  { rows, total, hasMore, budgets }: UsageReport & { budgets: readonly SpentBudget[] },
+  { rows, total, hasMore, budgets, orgId, names }: NamedReport,
   { start, before, groups }: UsageQuery,
 ) {
   const data = rows.map((row) => {
-    const group: Partial<Record<(typeof shownAs)[keyof typeof shownAs], string | null>> = {};
+    const group: Partial<Record<Column, string | null>> = {};
     // Single requests have no batch, and most no tag.
-    for (const [n, name] of groups.entries())
-      group[shownAs[name]] = shownValue(name, row.groupValues[n]!) || null;
+    for (const [n, name] of groups.entries()) {
+      const value = shownValue(name, row.groupValues[n]!) || null;
+      group[shownAs[name]] = value;
+      if (name === 'org' || name === 'key') group[namedAs[name]] = names.get(value ?? '') ?? null;
+    }
     return { id: idOf(row.groupValues), ...group, ...presentSum(row) };
   });
   const end = utcDay(Date.parse(before) - dayMs);
-  const about = { start, end, group_by: groups, currency: 'USD' };
-  const sums = { total: total && presentSum(total), budgets: budgets.map(presentBudget) };
+  const scope = { org_id: orgId, org: names.get(orgId ?? '') ?? null };
+  const about = { start, end, group_by: groups, ...scope, currency: 'USD' };
+  const sums = {
+    total: total && presentSum(total),
+    budgets: budgets.map((budget) => presentBudget(budget, names)),
+  };
   return { ...listBody(data, hasMore), ...about, ...sums };
 }
 
-function presentBudget({ orgId, keyId, spent, usedUpAt, ...budget }: SpentBudget) {
+function presentBudget(
+  { orgId, keyId, spent, usedUpAt, ...budget }: SpentBudget,
+  names: NamedReport['names'],
+) {
   return {
     org_id: orgId,
+    org: names.get(orgId) ?? null,
     key_id: keyId,
+    key_name: names.get(keyId ?? '') ?? null,
     ...budgetSettings(budget),
     spent: formatDollars(BigInt(spent)),
     reached_at: nullable(isoSeconds)(usedUpAt),
@@ -153,7 +182,7 @@ export type ShownUsage = ReturnType<typeof presentUsage>;
 
 /** Table of a page, with a header row. */
 export function usageTable({ data, group_by: groups }: ShownUsage): (string | number)[][] {
-  const columns = [...groups.map((group) => shownAs[group]), ...figures];
+  const columns = [...groups.flatMap(columnsOf), ...figures];
   return [columns, ...data.map((row) => columns.map((column) => row[column] ?? ''))];
 }
 

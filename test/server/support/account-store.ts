@@ -34,6 +34,8 @@ export function createAccountStore(): AccountStore {
       insert: async (org) => void orgs.push(org),
       get: async (id) => orgs.find((org) => org.id === id),
       list: async () => [...orgs],
+      names: async (ids) =>
+        new Map(orgs.filter(({ id }) => ids.includes(id)).map(({ id, name }) => [id, name])),
       async update(id, { disabled }, now) {
         const org = orgs.find((each) => each.id === id);
         return org && Object.assign(org, disabled !== undefined && { disabledAt: disabled ? now : null });
@@ -66,6 +68,7 @@ export function createAccountStore(): AccountStore {
         return key && Object.assign(key, changes, state);
       },
       rotate: () => Promise.reject(new Error('no key is rotated here')),
+      names: async () => new Map(),
       list: async (orgId) =>
         keys.map((row) => row.key).filter((key) => orgId === undefined || key.orgId === orgId),
       async revoke(id, at) {

@@ -11,6 +11,9 @@ export function keyTests(on: Stores): void {
       expect(await on.store.orgs.get(first.id)).toEqual(first);
       expect(await on.store.orgs.get('org_unknown')).toBeUndefined();
       expect(await on.store.orgs.list()).toEqual([first, second]);
+      expect(await on.store.orgs.list({ limit: 1 })).toEqual([first]);
+      expect(await on.store.orgs.list({ limit: 5, after: first.id })).toEqual([second]);
+      expect([...(await on.store.orgs.names([first.id, 'org_unknown']))]).toEqual([[first.id, 'Zebra ✓']]);
     });
 
     test('have unique ids', async () => {
@@ -105,6 +108,12 @@ export function keyTests(on: Stores): void {
       expect(await on.store.keys.list()).toEqual(keys);
       expect(await on.store.keys.list('org_a')).toEqual([keys[0], keys[2]]);
       expect(await on.store.keys.list('org_c')).toEqual([]);
+      expect(await on.store.keys.list('org_a', { limit: 1 })).toEqual([keys[0]]);
+      expect(await on.store.keys.list('org_a', { limit: 5, after: keys[0]!.id })).toEqual([keys[2]]);
+      expect(await on.store.keys.list(undefined, { after: keys[0]!.id })).toEqual(keys.slice(1));
+      expect([...(await on.store.keys.names([keys[1]!.id, 'key_x']))]).toEqual([
+        [keys[1]!.id, keys[1]!.name],
+      ]);
     });
 
     test('are revoked once: the first time stays', async () => {

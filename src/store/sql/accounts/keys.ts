@@ -7,6 +7,7 @@ import { changedFields } from '../../../core/audit.ts';
 import { keySettings } from '../../../core/settings.ts';
 import { tableOf } from '../table.ts';
 import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
+import { keyset, namesOf } from './keyset.ts';
 import { changedSettings } from './settings.ts';
 import { copySpending } from './spending.ts';
 
@@ -60,7 +61,8 @@ export function createKeys(db: Db): KeyStore {
       const row = await keys.first(db, { id });
       return row && toKey(row);
     },
-    list: async (orgId) => (await keys.all(db, { 'org_id = ?': orgId }, 'ORDER BY id')).map(toKey),
+    list: async (orgId, page) => (await keys.all(db, ...keyset(page, { 'org_id = ?': orgId }))).map(toKey),
+    names: (ids) => namesOf(db, 'api_keys', ids),
 
     revoke: (id, at, stamp) =>
       db.tx(async (q) => {

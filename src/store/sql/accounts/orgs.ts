@@ -6,6 +6,7 @@ import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
 import { append } from './audit.ts';
 import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
+import { keyset, namesOf } from './keyset.ts';
 import { changedSettings } from './settings.ts';
 import { noteUsedUp, spentBudgets } from './spending.ts';
 
@@ -34,7 +35,8 @@ export function createOrgs(db: Db): OrgStore {
       const row = await rows.first(db, { id });
       return row && toOrg(row);
     },
-    list: async () => (await rows.all(db, {}, 'ORDER BY id')).map(toOrg),
+    list: async (page) => (await rows.all(db, ...keyset(page))).map(toOrg),
+    names: (ids) => namesOf(db, 'orgs', ids),
 
     update: (id, { name, weight, budget, ...changes }, now, stamp) =>
       db.tx(async (q) => {
