@@ -18,7 +18,7 @@ export function toConversationItems(items: readonly StoredItem[], source: string
 export function conversationTurn(
   body: ResponseBody,
   input: readonly StoredItem[],
-  times: { orgId: string; now: number; expiresAt: number },
+  made: Pick<ConversationAppend, 'orgId' | 'keyId' | 'now' | 'expiresAt'>,
 ): ConversationAppend | undefined {
   const { id, conversation, status, output } = body;
   if (!conversation || (status !== 'completed' && status !== 'incomplete')) return undefined;
@@ -26,5 +26,5 @@ export function conversationTurn(
     ...toConversationItems(input, id),
     ...output.map((item) => ({ id: item.id, item: JSON.stringify(item) })),
   ];
-  return { ...times, conversationId: conversation.id, items };
+  return { ...made, conversationId: conversation.id, items };
 }

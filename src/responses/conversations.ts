@@ -94,11 +94,11 @@ export function createConversations(context: ResponsesContext) {
 
     /** Adds all items or none, and returns them as stored. */
     async addItems(caller: Caller, id: string, items: readonly InputItem[], bytes: number) {
-      const { orgId } = caller;
+      const { orgId, keyId } = caller;
       requireRoom((await find(orgId, id)).bytes + bytes);
       return withQuota(caller, { bytes, rows: items.length }, async () => {
         const stored = toStored(items);
-        const totals = await store.append({ orgId, conversationId: id, items: stored, ...times() });
+        const totals = await store.append({ orgId, keyId, conversationId: id, items: stored, ...times() });
         if (!totals) throw notFound('conversation');
         quota.note(totals);
         return stored.map(({ item }) => JSON.parse(item) as StoredItem);

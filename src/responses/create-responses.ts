@@ -145,10 +145,11 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   function turnOf(prepared: PreparedResponse, body: ResponseBody): ConversationAppend | undefined {
+    const { orgId, keyId } = prepared;
     const now = clock.now();
     return (
       body.conversation &&
-      conversationTurn(body, prepared.inputItems(), { orgId: prepared.orgId, now, expiresAt: now + ttlMs })
+      conversationTurn(body, prepared.inputItems(), { orgId, keyId, now, expiresAt: now + ttlMs })
     );
   }
 

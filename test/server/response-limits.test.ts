@@ -238,6 +238,24 @@ describe('stored responses of an org', () => {
     await few.stop();
   });
 
+  it('are limited for a key that adds to the conversation of another one', async () => {
+    const other = await startServer();
+    const orgId = (await other.accounts.orgs.list())[0]!.id;
+    const limited = (
+      await other.call('POST', '/v1/admin/keys', {
+        key: other.keys.admin,
+        json: { org_id: orgId, limits: { stored_responses: 2 } },
+      })
+    ).json.key;
+    const made = await other.call('POST', '/v1/conversations', { json: {} });
+    const add = (key: string) =>
+      other.call('POST', `/v1/conversations/${made.json.id}/items`, { key, json: { items: [question] } });
+    const statuses = [await add(limited), await add(limited), await add(limited)].map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 402]);
+    expect((await add(other.keys.a)).status).toBe(200);
+    await other.stop();
+  });
+
   it('return the space of failed requests', async () => {
     for (let n = 0; n < 5; n++) expect((await post(`${kilobytes(90)} [[fail 500]]`)).status).toBe(502);
     for (let n = 0; n < 5; n++) expect((await post(refer('msg_nothing'), {})).status).toBe(404);

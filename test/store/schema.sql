@@ -161,7 +161,7 @@ CREATE TABLE conversation_items (
   conversation_id text NOT NULL,
   seq bigint NOT NULL,
   id text NOT NULL,
-  item text NOT NULL,
+  item text NOT NULL, key_id text,
   CONSTRAINT conversation_items_by_place PRIMARY KEY (conversation_id, seq));
 
 CREATE UNIQUE INDEX conversation_items_by_id ON conversation_items (conversation_id, id);

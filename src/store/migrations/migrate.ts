@@ -9,6 +9,7 @@ import { limits } from './0006-limits.ts';
 import { storage } from './0007-storage.ts';
 import { queuedWork } from './0008-queued-work.ts';
 import { batchSearch } from './0009-batch-search.ts';
+import { conversationItems } from './0010-conversation-items.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   storage,
   queuedWork,
   batchSearch,
+  conversationItems,
 ];
 
 /**

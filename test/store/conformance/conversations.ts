@@ -32,6 +32,7 @@ export function conversationTests(on: Stores): void {
     fields: Partial<ConversationAppend> = {},
   ): ConversationAppend => ({
     orgId: 'org_a',
+    keyId: 'key_a',
     conversationId,
     items,
     now: start,
@@ -160,6 +161,29 @@ export function conversationTests(on: Stores): void {
           fileBytes: 0,
           responses: 0,
         });
+    });
+
+    test('count each item for the key that added it, in the conversation of another one', async () => {
+      const { conversations, responses } = on.store;
+      const rowsOf = async () => {
+        const keys = await Promise.all(['key_a', 'key_b', 'key_c'].map((key) => storedBy(on.store, key)));
+        return keys.map(({ responses: rows, bytes }) => [rows, bytes]);
+      };
+      const [a, b, c] = [item('a'), item('bb'), item('ccc')];
+      const { id } = await add([a]);
+      await conversations.append(saidIn(id, [b], { keyId: 'key_b' }));
+      await responses.insert([], [saidIn(id, [c], { keyId: 'key_c' })]);
+      const ofA = [2, own + bytesOf([a])];
+      expect(await rowsOf()).toEqual([ofA, [1, bytesOf([b])], [1, bytesOf([c])]]);
+      await conversations.removeItem('org_a', id, b.id, start);
+      expect(await rowsOf()).toEqual([ofA, [0, 0], [1, bytesOf([c])]]);
+      await conversations.remove('org_a', id, start);
+      expect(await rowsOf()).toEqual([
+        [0, 0],
+        [0, 0],
+        [0, 0],
+      ]);
+      expect(await storedBytes(on.store, 'org_a')).toBe(0);
     });
 
     test('count the storage of their metadata, also when it changes, until they are removed', async () => {

@@ -9,18 +9,18 @@ const conversations = tableOf<StoredConversation & { lastSeq: number }, 'lastSeq
   unread: ['lastSeq'],
 })('id orgId keyId createdAt expiresAt bytes metadata lastSeq');
 
-type ItemRow = ConversationItem & { conversationId: string; seq: number };
+type ItemRow = ConversationItem & { conversationId: string; seq: number; keyId: string | null };
 
-const conversationItems = tableOf<ItemRow, 'conversationId'>('conversation_items', {
-  unread: ['conversationId'],
-})('conversationId seq id item');
+const conversationItems = tableOf<ItemRow, 'conversationId' | 'keyId'>('conversation_items', {
+  unread: ['conversationId', 'keyId'],
+})('conversationId seq id item keyId');
 
 export function createConversations(db: Db): ConversationStore {
   const { find, updateMetadata, remove, removeExpired } = createExpiring<StoredConversation>(db, {
     name: 'conversations',
     table: conversations,
-    bytes: 'bytes + octet_length(metadata)',
-    along: (q, id) => conversationItems.remove(q, { conversationId: id }),
+    bytes: 'octet_length(metadata)',
+    along: removeItems,
   });
 
   function readPage<T extends object>(
@@ -44,7 +44,7 @@ export function createConversations(db: Db): ConversationStore {
       db.tx(async (q) => {
         const { id, orgId, keyId, createdAt, expiresAt, metadata } = conversation;
         await conversations.insert(q, [{ ...conversation, bytes: 0, lastSeq: 0 }]);
-        const said: ConversationAppend = { orgId, conversationId: id, items, now: createdAt, expiresAt };
+        const said = { orgId, keyId, conversationId: id, items, now: createdAt, expiresAt };
         const own = { orgId, keyId, bytes: Buffer.byteLength(metadata), responses: 1 };
         return addStored(q, [own, ...(await appendAll(q, [said]))]);
       }),
@@ -75,13 +75,14 @@ export function createConversations(db: Db): ConversationStore {
     removeItem: (orgId, id, itemId, now) =>
       db.tx(async (q) => {
         if (!(await conversations.first(q, unexpired(orgId, id, now), q.forUpdate))) return undefined;
-        const [gone] = await q.all<{ bytes: number }>(
-          'DELETE FROM conversation_items WHERE conversation_id = ? AND id = ? RETURNING octet_length(item) AS bytes',
+        const [gone] = await q.all<{ keyId: string | null; bytes: number }>(
+          `DELETE FROM conversation_items WHERE conversation_id = ? AND id = ?
+           RETURNING key_id AS "keyId", octet_length(item) AS bytes`,
           [id, itemId],
         );
         if (!gone) return undefined;
         const [row] = await conversations.update(q, { 'bytes = bytes - ?': gone.bytes }, { id });
-        await addStored(q, [{ orgId, keyId: row!.keyId, bytes: -gone.bytes, responses: -1 }]);
+        await addStored(q, [{ orgId, keyId: gone.keyId ?? row!.keyId, bytes: -gone.bytes, responses: -1 }]);
         return row;
       }),
 
@@ -90,26 +91,48 @@ export function createConversations(db: Db): ConversationStore {
   };
 }
 
+/** Removes the items of a conversation, each from the quota of the key that added it. */
+async function removeItems(
+  q: Queries,
+  { id, orgId, keyId }: { id: string; orgId: string; keyId: string | null },
+): Promise<StorageChange[]> {
+  const sums = await q.all<{ keyId: string | null; items: number; bytes: number }>(
+    `SELECT key_id AS "keyId", count(*) AS items, CAST(sum(octet_length(item)) AS bigint) AS bytes
+     FROM conversation_items WHERE conversation_id = ? GROUP BY key_id`,
+    [id],
+  );
+  await conversationItems.remove(q, { conversationId: id });
+  return sums.map((sum) => ({
+    orgId,
+    keyId: sum.keyId ?? keyId,
+    bytes: -sum.bytes,
+    responses: -sum.items,
+  }));
+}
+
+/** A new conversation gets its first items with the key that made it, which versions before did not record. */
+type Appended = Omit<ConversationAppend, 'keyId'> & { keyId: string | null };
+
 /** Appends to existing conversations, in one lock order for all processes, and returns what was added. */
-export async function appendAll(q: Queries, said: readonly ConversationAppend[]): Promise<StorageChange[]> {
+export async function appendAll(q: Queries, said: readonly Appended[]): Promise<StorageChange[]> {
   const added: StorageChange[] = [];
   const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
-  for (const { orgId, conversationId, items, now, expiresAt } of inOrder) {
+  for (const { orgId, keyId, conversationId, items, now, expiresAt } of inOrder) {
     const there = conditions(unexpired(orgId, conversationId, now));
-    const [row] = await q.all<{ last_seq: number; key_id: string | null }>(
-      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${there.sql} RETURNING last_seq, key_id`,
+    const [row] = await q.all<{ last_seq: number }>(
+      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${there.sql} RETURNING last_seq`,
       [items.length, expiresAt, ...there.params],
     );
     if (!row) continue;
     const first = row.last_seq - items.length + 1;
     const kept = (await conversationItems.insert(
       q,
-      items.map(({ id, item }, at) => ({ conversationId, seq: first + at, id, item })),
+      items.map(({ id, item }, at) => ({ conversationId, seq: first + at, id, item, keyId })),
       'ON CONFLICT DO NOTHING RETURNING octet_length(item) AS bytes',
     )) as { bytes: number }[];
     const bytes = kept.reduce((sum, each) => sum + each.bytes, 0);
     await q.all('UPDATE conversations SET bytes = bytes + ? WHERE id = ?', [bytes, conversationId]);
-    added.push({ orgId, keyId: row.key_id, bytes, responses: kept.length });
+    added.push({ orgId, keyId, bytes, responses: kept.length });
   }
   return added;
 }

@@ -10,6 +10,12 @@ export function unexpired(orgId: string, id: string, now: number): Where {
 /** SQL: whose row it is. */
 export const owner = 'org_id AS "orgId", key_id AS "keyId"';
 
+interface RemovedRow {
+  id: string;
+  orgId: string;
+  keyId: string | null;
+}
+
 interface Expiring<Row> {
   name: 'responses' | 'conversations' | 'chats';
   table: Pick<Table<{ metadata: string; expiresAt: number }, Row>, 'first' | 'update'>;
@@ -17,8 +23,8 @@ interface Expiring<Row> {
   bytes: string;
   /** SQL: additional condition for removal after expiry. */
   sweepable?: string;
-  /** Removes dependent rows, and returns their number. */
-  along?: (q: Queries, id: string) => Promise<number>;
+  /** Removes dependent rows, and returns what that changes beside the row itself. */
+  along?: (q: Queries, removed: RemovedRow) => Promise<StorageChange[]>;
 }
 
 /** Find, update and remove for rows that expire and count toward the quota. */
@@ -29,14 +35,14 @@ export function createExpiring<Row extends object>(
   function removeWhere(where: Where): Promise<number> {
     const { sql, params } = conditions(where);
     return db.tx(async (q) => {
-      const removed = await q.all<{ id: string; orgId: string; keyId: string | null; bytes: number }>(
+      const removed = await q.all<RemovedRow & { bytes: number }>(
         `DELETE FROM ${name} WHERE ${sql} RETURNING id, ${owner}, ${bytes} AS bytes`,
         params,
       );
       const changes: StorageChange[] = [];
-      for (const { id, orgId, keyId, bytes: size } of removed) {
-        const dependent = (await along?.(q, id)) ?? 0;
-        changes.push({ orgId, keyId, bytes: -size, responses: -1 - dependent });
+      for (const row of removed) {
+        const { orgId, keyId, bytes: size } = row;
+        changes.push({ orgId, keyId, bytes: -size, responses: -1 }, ...((await along?.(q, row)) ?? []));
       }
       await addStored(q, changes);
       return removed.length;
