@@ -26,11 +26,11 @@ export interface Batches extends Service {
   dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
   get(caller: Caller, id: string): Promise<BatchView>;
   /**
-   * Caller for the other operations on a batch of any org, for operators. A batch that it creates belongs to the org and the key of
-   * this one, and its models are limited by the key of `operator`.
+   * Caller for the other operations on a batch of any org, for operators: its org and key, with their limits. A batch that it creates
+   * belongs to them.
    * @throws ApiError `not_found`
    */
-  asOwner(operator: Caller, id: string): Promise<Caller>;
+  asOwner(id: string): Promise<Caller>;
   /**
    * Changes the place of a batch in the queue of its org.
    * @throws ApiError `not_found`, `batch_not_changeable`

@@ -17,6 +17,7 @@ import {
   retryBatch,
 } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
+import { ownerOf } from './owner.ts';
 import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import { runTimes } from './deadline-risk.ts';
@@ -224,11 +225,10 @@ export function createBatches(deps: BatchesDeps): Batches {
       return isExact ? listPage(orgId, exact) : listAll(listing, { ...filters, orgId }, signal);
     },
 
-    async asOwner({ scopes, models }, id) {
+    async asOwner(id) {
       const batch = await store.batches.find(id);
       if (!batch) throw notFound('batch');
-      const { orgId, keyId } = batch;
-      return { orgId, keyId, scopes, models };
+      return ownerOf(store, batch);
     },
 
     async setPriority(caller, id, priority) {

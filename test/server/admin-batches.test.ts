@@ -147,6 +147,37 @@ describe('a batch of any org', () => {
     expect((await admin('POST', `/${ofB}/retry`)).status).toBe(409);
   });
 
+  it('is retried within the limits of its org and its key, which may be revoked', async () => {
+    const asAdmin = (method: string, path: string, json?: unknown) =>
+      app.call(method, `/v1/admin/${path}`, { key: app.keys.admin, ...(json !== undefined && { json }) });
+    const org = (await asAdmin('POST', 'orgs', { name: 'third' })).json.id;
+    const { id: keyId, key } = (await asAdmin('POST', 'keys', { org_id: org, priority: 3 })).json;
+    const old = await create(key, [line(0, '[[fail 400]]')]);
+    await until('it has ended', async () => (await statusOf(old)) === 'completed');
+    const retry = () => admin('POST', `/${old}/retry`);
+    const refusal = async () => {
+      const { status, json } = await retry();
+      return [status, json.error?.code, json.error?.message];
+    };
+    await asAdmin('PATCH', `orgs/${org}`, { limits: { queued_requests: 0 } });
+    expect(await refusal()).toEqual([
+      429,
+      'queued_requests_exceeded',
+      'The limit of this organization, 0 queued requests (queued_requests), allows no batches. Ask the operator to raise it.',
+    ]);
+    await asAdmin('PATCH', `orgs/${org}`, { limits: null });
+    await asAdmin('PATCH', `keys/${keyId}`, { limits: { stored_bytes: 1 } });
+    expect((await refusal()).slice(0, 2)).toEqual([402, 'storage_quota_exceeded']);
+    await asAdmin('PATCH', `keys/${keyId}`, { limits: null, models: ['vectors'] });
+    expect((await refusal()).slice(0, 2)).toEqual([422, 'model_not_allowed']);
+    await asAdmin('PATCH', `keys/${keyId}`, { models: null });
+    await admin('PATCH', `/${old}`, { priority: 9 });
+    await asAdmin('DELETE', `keys/${keyId}`);
+    const { status, json } = await retry();
+    expect([status, json.priority]).toEqual([201, 3]);
+    expect((await app.store.batches.find(json.id))!.keyId).toBe(keyId);
+  });
+
   it('404 and 403: shows no results of an enabled org, and only the scope admin may see it', async () => {
     const gone = `batch_${'0'.repeat(32)}`;
     for (const [method, path] of [

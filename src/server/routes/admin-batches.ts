@@ -45,9 +45,9 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     name: 'Get Any Batch',
     summary: 'Get a batch of any org',
     answer: operatorBatchSchema,
-    async handle({ caller, param }, services) {
+    async handle({ param }, services) {
       const { batches } = services;
-      const view = await batches.get(await batches.asOwner(caller, param), param);
+      const view = await batches.get(await batches.asOwner(param), param);
       return jsonText(200, await textOf(services, view));
     },
   },
@@ -111,11 +111,11 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     status: 201,
     answer: operatorBatchSchema,
     async handle(incoming, services) {
-      const { caller, param } = incoming;
+      const { param } = incoming;
       const { accounts, batches } = services;
       const hash = createHash('sha256').update(param).digest('hex');
       const token = idempotencyTokens(incoming, 'retries')(hash);
-      const { batch, replayed } = await batches.retry(await batches.asOwner(caller, param), param, token);
+      const { batch, replayed } = await batches.retry(await batches.asOwner(param), param, token);
       const after = { batch_id: batch.batch.id };
       if (!replayed)
         await accounts.audit.add(actorOf(incoming), {
@@ -145,8 +145,8 @@ async function change(
   make: (owner: Caller, id: string) => Promise<BatchView>,
 ): Promise<Answer> {
   const { accounts, batches } = services;
-  const { caller, param } = incoming;
-  const owner = await batches.asOwner(caller, param);
+  const { param } = incoming;
+  const owner = await batches.asOwner(param);
   const fields = auditedFields[verb];
   const before = fields(await batches.get(owner, param));
   const view = await make(owner, param);
@@ -160,8 +160,8 @@ async function change(
 function auditedResults(stream: ResultStream): MountedRoute['handle'] {
   return async (incoming, services) => {
     const { accounts, batches } = services;
-    const { caller, param } = incoming;
-    const owner = await batches.asOwner(caller, param);
+    const { param } = incoming;
+    const owner = await batches.asOwner(param);
     if ((await accounts.orgs.get(owner.orgId)).disabledAt === null)
       throw new ApiError(
         'permission_denied',

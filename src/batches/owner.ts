@@ -1,0 +1,23 @@
+import type { Batch } from '../core/batch.ts';
+import type { Caller } from '../core/org.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * The org and key of a batch as a caller, with their present settings: an operator's call counts against their limits. A key that was
+ * revoked or disabled, or has expired, keeps its settings.
+ */
+export async function ownerOf(
+  { orgs, keys }: Pick<Store, 'orgs' | 'keys'>,
+  { orgId, keyId }: Pick<Batch, 'orgId' | 'keyId'>,
+): Promise<Caller> {
+  const [org, key] = await Promise.all([orgs.get(orgId), keys.get(keyId)]);
+  return {
+    orgId,
+    keyId,
+    scopes: key?.scopes ?? [],
+    models: key?.models ?? null,
+    limits: { org: org?.limits ?? {}, key: key?.limits ?? {} },
+    ...(org && { weight: org.weight }),
+    ...(key && { maxPriority: key.maxPriority }),
+  };
+}
