@@ -41,6 +41,7 @@ import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts'
 import { createControls } from './operator/controls.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
+import { createScanGate } from './store/scan-gate.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
 import type { Store } from './store/store.ts';
 
@@ -109,7 +110,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const disk = createDiskReserve({ folders, reserveBytes: config.limits.diskReserveBytes, clock, log });
   const requireDisk = () => disk.require();
   const installation = createInstallation({ ...shared, store, blobs, folder: blobStoreName(config) });
-  const accounts = createAccounts({ ...shared, store, config });
+  const scans = createScanGate();
+  const accounts = createAccounts({ ...shared, store, scans, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, remoteSources(config), log);
   const serving = await createServing(config, {
@@ -159,6 +161,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const files = createFiles({
     ...shared,
     store,
+    scans,
     blobs,
     catalog: peers,
     limits: { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: limits.lineBytes },
@@ -198,6 +201,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const responses = createResponses({
     ...shared,
     store,
+    scans,
     inference,
     catalog,
     budgets,

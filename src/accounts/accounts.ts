@@ -66,7 +66,7 @@ export interface Accounts extends Service {
    * Usage of all orgs for an admin key, otherwise of the caller's org; with the first page, the budgets of these orgs and their keys.
    * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist
    */
-  usage(caller: Caller, query: UsageQuery): Promise<NamedUsage>;
+  usage(caller: Caller, query: UsageQuery, signal: AbortSignal): Promise<NamedUsage>;
   /** Time of bills, which decides the prices and the month of budgets. */
   readonly billingClock: Pick<Clock, 'now'>;
   /** `waiting` also tells that an org is disabled. */

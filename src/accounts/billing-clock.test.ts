@@ -9,6 +9,7 @@ import { BillingClock } from './billing-clock.ts';
 import { createAccounts } from './create-accounts.ts';
 import { noReservation } from './reservations.ts';
 import { createRollUp } from './roll-up.ts';
+import { createScanGate } from '../store/scan-gate.ts';
 
 const began = Date.UTC(2026, 10, 30, 12);
 let clock: ManualClock;
@@ -146,6 +147,7 @@ it('F11: dates single requests by the time before a jump, and the budgets of tha
   const store = createAccountStore();
   const months: number[] = [];
   const accounts = createAccounts({
+    scans: createScanGate(),
     store: {
       ...store,
       ledger: { ...store.ledger, newest: async () => '2026-11-30T11' },

@@ -10,6 +10,7 @@ import { defaultScopes, orgDefaults } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import { createAccounts } from './create-accounts.ts';
 import { hashKey, makeKey } from './keys.ts';
+import { createScanGate } from '../store/scan-gate.ts';
 
 let clock: ManualClock;
 let store: AccountStore;
@@ -18,7 +19,7 @@ const adminSecret = 'environment-admin-0123456789abcdef01';
 
 function open(config: { apiKey?: string; adminKey?: string } = {}, log: Log = silent): Accounts {
   const ids = createIds(clock, systemRandom);
-  return createAccounts({ store, clock, random: systemRandom, ids, log, config });
+  return createAccounts({ scans: createScanGate(), store, clock, random: systemRandom, ids, log, config });
 }
 
 async function started(config = {}, log: Log = silent): Promise<Accounts> {

@@ -1,10 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import { coalesceReads } from '../base/coalesce-reads.ts';
+import type { FairGate } from '../base/fair-gate.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import { hasScope } from '../core/org.ts';
+import type { LedgerStore } from '../store/contract/accounts.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAudit } from './audit.ts';
@@ -33,6 +35,8 @@ export interface AccountsDeps {
   random: Random;
   ids: Ids;
   log: Log;
+  /** Shares the reads of many rows among orgs. */
+  scans: FairGate;
   config: EnvironmentKeys;
 }
 
@@ -41,7 +45,7 @@ export interface AccountsDeps {
  * @throws Error for an invalid key in the environment
  */
 export function createAccounts(deps: AccountsDeps): Accounts {
-  const { store, clock, log, config } = deps;
+  const { store, clock, log, scans, config } = deps;
   checkEnvironmentKeys(config);
   const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
   // In groups, so that many guesses cost few queries.
@@ -72,14 +76,17 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     audit: createAudit(deps),
     authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
     require: requireScope,
-    async usage(caller, query) {
+    async usage(caller, query, signal) {
       const isAdmin = hasScope(caller.scopes, 'admin:read');
       let orgId = query.orgId ?? (isAdmin ? undefined : caller.orgId);
       if (orgId !== undefined && orgId !== caller.orgId) {
         requireScope(caller, 'admin:read');
         orgId = (await findOrg(store.orgs, orgId, 'org_id')).id;
       }
-      const report = await readUsage(store.ledger, { ...query, orgId });
+      const shared: Pick<LedgerStore, 'usage'> = {
+        usage: (...part) => scans.within(caller.orgId, 1, signal, () => store.ledger.usage(...part)),
+      };
+      const report = await readUsage(shared, { ...query, orgId }, caller.orgId);
       const all = query.after === undefined ? await budgets.refresh() : [];
       const ofReport = all.filter((each) => orgId === undefined || each.orgId === orgId);
       const names = await namesIn(store, query, report.rows, ofReport, orgId);

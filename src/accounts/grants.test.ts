@@ -10,6 +10,7 @@ import { ApiError } from '../core/errors.ts';
 import type { Limits } from '../core/limits.ts';
 import { type ApiKey, type KeyChanges, type KeyScope, scopes } from '../core/org.ts';
 import { createAccounts } from './create-accounts.ts';
+import { createScanGate } from '../store/scan-gate.ts';
 
 const clock = createManualClock();
 const hour = 3_600_000;
@@ -79,7 +80,15 @@ async function start(given: readonly KeyChanges[]) {
   const store = createMemoryStore({ clock });
   await store.start();
   const ids = createIds(clock, systemRandom);
-  const accounts = createAccounts({ store, clock, random: systemRandom, ids, log: silent, config: {} });
+  const accounts = createAccounts({
+    scans: createScanGate(),
+    store,
+    clock,
+    random: systemRandom,
+    ids,
+    log: silent,
+    config: {},
+  });
   const org = await accounts.orgs.create(serverActor, { name: 'one' });
   const keys: string[] = [];
   for (const each of given)

@@ -9,6 +9,7 @@ import { silent } from '../base/log.ts';
 import type { Accounts } from './accounts.ts';
 import { createAccounts } from './create-accounts.ts';
 import { hashKey, makeKey } from './keys.ts';
+import { createScanGate } from '../store/scan-gate.ts';
 
 // Timing: a guess that shares its beginning with a real key must take the same way as any other.
 
@@ -21,7 +22,15 @@ beforeEach(async () => {
   const random = createSeededRandom(2);
   store = createAccountStore();
   const ids = createIds(clock, random);
-  accounts = createAccounts({ store, clock, random, ids, log: silent, config: { apiKey: configured } });
+  accounts = createAccounts({
+    scans: createScanGate(),
+    store,
+    clock,
+    random,
+    ids,
+    log: silent,
+    config: { apiKey: configured },
+  });
   await accounts.start();
   store.lookups.length = 0;
 });

@@ -1,4 +1,6 @@
 import { dayMs, utcDay } from '../base/clock.ts';
+import { heavySlices } from '../base/loop-slices.ts';
+import { sortSteps } from '../base/sort-steps.ts';
 import type { SpentBudget } from '../core/budget.ts';
 import type {
   UsageCursor,
@@ -11,20 +13,22 @@ import type {
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { KeyStore, LedgerStore, OrgStore } from '../store/contract/accounts.ts';
 
+/** Rows that are added in one turn of the event loop: some tenths of a millisecond. */
+const stepRows = 200;
+
 type Ledger = Pick<LedgerStore, 'usage'>;
 
-/** Returns one page of usage, and with the first page the total. */
-export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<UsageReport> {
+/** Returns one page of usage, and with the first page the total. @param owner org that asks */
+export async function readUsage(ledger: Ledger, query: UsageQuery, owner = ''): Promise<UsageReport> {
   const { after, limit } = query;
   if (after === undefined) {
-    const all = await sumGroups(ledger, query);
-    const total = all.reduce(add, { ...noUsage, requests: 0, amount: 0n });
+    const { rows: all, total } = await sumGroups(ledger, query, owner);
     return { rows: all.slice(0, limit), total, hasMore: all.length > limit };
   }
   const rows: UsageRow[] = [];
   for (const span of spansAfter(after, query)) {
-    for (const row of await sumGroups(ledger, { ...query, ...span }))
-      if (compare(row.groupValues, after) > 0) rows.push(row);
+    const { rows: found } = await sumGroups(ledger, { ...query, ...span }, owner, after);
+    rows.push(...found.slice(0, limit + 1));
     if (rows.length > limit) break;
   }
   return { rows: rows.slice(0, limit), total: null, hasMore: rows.length > limit };
@@ -64,20 +68,35 @@ function* spansAfter(
     yield { start: utcDay(from), before: utcDay(Math.min(from + days * dayMs, end)) };
 }
 
-/** Sums all parts of the ledger by group, in ascending order. */
-async function sumGroups(ledger: Ledger, query: UsageQuery): Promise<UsageRow[]> {
+/** Sums all parts of the ledger by group, in ascending order. @param after leaves out the groups up to this one */
+async function sumGroups(
+  ledger: Ledger,
+  query: UsageQuery,
+  owner: string,
+  after: readonly string[] = [],
+): Promise<{ rows: UsageRow[]; total: UsageSum }> {
   const sums = new Map<string, UsageRow>();
-  let from: UsageCursor | undefined;
-  do {
-    const part = await ledger.usage(query, from);
-    for (const row of part.rows) {
+  let total: UsageSum = { ...noUsage, requests: 0, amount: 0n };
+
+  function* addRows(rows: readonly UsageRow[]): Generator<undefined, void> {
+    for (const [n, row] of rows.entries()) {
+      if (n > 0 && n % stepRows === 0) yield;
+      total = add(total, row);
+      if (after.length > 0 && compare(row.groupValues, after) <= 0) continue;
       const key = JSON.stringify(row.groupValues);
       const known = sums.get(key);
       sums.set(key, known ? { groupValues: row.groupValues, ...add(known, row) } : row);
     }
+  }
+
+  let from: UsageCursor | undefined;
+  do {
+    const part = await ledger.usage(query, from);
+    await heavySlices.run(owner, addRows(part.rows));
     from = part.next ?? undefined;
   } while (from);
-  return [...sums.values()].toSorted((a, b) => compare(a.groupValues, b.groupValues));
+  const sorting = sortSteps([...sums.values()], (a, b) => compare(a.groupValues, b.groupValues));
+  return { rows: await heavySlices.run(owner, sorting), total };
 }
 
 function add(a: UsageSum, b: UsageSum): UsageSum {

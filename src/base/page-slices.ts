@@ -4,6 +4,12 @@
  */
 export type PageSlices<T> = AsyncGenerator<readonly T[], boolean>;
 
+/** Slices of a page that is in memory. */
+export async function* slicesOf<T>(items: readonly T[], hasMore: boolean, size: number): PageSlices<T> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
+  return hasMore;
+}
+
 /** Reads all slices. */
 export async function wholePage<T>(slices: PageSlices<T>): Promise<{ items: T[]; hasMore: boolean }> {
   const items: T[] = [];

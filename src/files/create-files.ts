@@ -1,4 +1,4 @@
-import { createFairGate } from '../base/fair-gate.ts';
+import type { FairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { isBlobLost, lostBlob } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
@@ -16,20 +16,19 @@ import { SpooledUpload, type UploadDeps, indexName } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
 /** Files that one statement of a list reads. */
-const sliceFiles = 200;
-/** Slices of long lists that are read at a time, in total and for one org. */
-const longListLimits = { capacity: 2, maxPerOwner: 1 };
+const sliceFiles = 100;
 
 export interface FilesDeps extends UploadDeps, SweeperDeps {
   store: SweeperDeps['store'] & { storage: StorageStore };
+  /** Shares the reads of many rows among orgs. */
+  scans: FairGate;
 }
 
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */
 export function createFiles(deps: FilesDeps): Files {
-  const { store, blobs, clock, ids, log } = deps;
+  const { store, blobs, clock, ids, log, scans } = deps;
   const sweeper = createSweeper(deps);
   const read = createVerifiedReads(blobs);
-  const longLists = createFairGate(longListLimits);
   const quota = createFileQuota(store.storage, deps.storedBytesPerOrg, deps.requireDisk);
 
   const find = async (orgId: string, id: string): Promise<StoredFile | undefined> =>
@@ -121,7 +120,7 @@ export function createFiles(deps: FilesDeps): Files {
         const size = Math.min(left, sliceFiles);
         const page = { ...query, ...(after !== undefined && { after }), limit: size + 1, now: clock.now() };
         const slice = () => store.files.list(orgId, page);
-        const found = await (isLong ? longLists.within(orgId, 1, signal, slice) : slice());
+        const found = await (isLong ? scans.within(orgId, 1, signal, slice) : slice());
         yield found.slice(0, size);
         left -= size;
         if (left === 0 || found.length <= size) return found.length > size;

@@ -1,6 +1,7 @@
 import { wholePage } from '../base/page-slices.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { callerFor, startFiles } from '../../test/support/files.ts';
 import { BlobError } from '../core/blob-error.ts';
 import { ApiError } from '../core/errors.ts';
@@ -57,6 +58,24 @@ async function expectNothingStored(): Promise<void> {
 }
 
 describe('an upload', () => {
+  it('is checked in slices that take turns with those of other orgs, one per turn of the event loop (attack 5)', async () => {
+    const bytes = Buffer.from(`${lines(2_000).join('\n')}\n`);
+    const slices = Math.ceil(bytes.length / (32 * 1024));
+    const { turn, stop } = countTurns();
+    const ends: [orgId: string, turn: number][] = [];
+    const send = async (orgId: string) => {
+      const upload = await system.files.begin(callerFor(orgId), {});
+      await upload.write(bytes);
+      ends.push([orgId, turn()]);
+      await upload.abort();
+    };
+    await Promise.all([send('org_1'), send('org_1'), send('org_1'), send('org_2')]);
+    stop();
+    expect(ends[0]![0]).toBe('org_2');
+    expect(ends[0]![1]).toBeLessThan(3 * slices);
+    expect(ends.at(-1)![1]).toBeGreaterThanOrEqual(4 * slices);
+  });
+
   it('asks the other processes once before it rejects an unknown model', async () => {
     const { catalog } = system;
     let asked = 0;

@@ -14,8 +14,8 @@ export interface ResponsesContext {
   quota: Quota;
   /** Limits the stored text that is in memory. */
   memory: FairGate;
-  /** Limits the searches that read rows at a time. */
-  searches: FairGate;
+  /** Shares the reads of many rows among orgs. */
+  scans: FairGate;
   /** Maximum bytes of a conversation. */
   maxBytes: number;
   /** Retention after the last change. */

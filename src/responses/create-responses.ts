@@ -1,5 +1,5 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
-import { createFairGate } from '../base/fair-gate.ts';
+import { createFairGate, type FairGate } from '../base/fair-gate.ts';
 import { coalesceWrites } from '../base/coalesce-writes.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -44,6 +44,8 @@ export interface ResponsesDeps {
   clock: Clock;
   ids: Ids;
   log: Log;
+  /** Shares the reads of many rows among orgs. */
+  scans: FairGate;
   /** True if no other process uses the database. */
   exclusive: boolean;
   /** Throws while the disk has no room for what clients store. */
@@ -60,8 +62,6 @@ const ttlMs = 30 * 86_400_000;
 const maxConversations = 16;
 /** Requests of one org that may wait for memory. */
 const maxWaiting = 1_000;
-/** Slices of searches that are read at a time, in total and for one org. */
-const searchLimits = { capacity: 2, maxPerOwner: 1 };
 /** Maximum responses per transaction; each may have some MB. */
 const groupRows = 64;
 
@@ -101,14 +101,13 @@ export function createResponses(deps: ResponsesDeps): Responses {
     const turns = writes.flatMap(({ turn }) => turn ?? []);
     quota.note(await store.insert(rows, turns));
   }, groupRows);
-  const searches = createFairGate(searchLimits);
   const context: ResponsesContext = {
     store: deps.store,
     clock,
     ids,
     quota,
     memory,
-    searches,
+    scans: deps.scans,
     maxBytes,
     ttlMs,
   };

@@ -21,7 +21,7 @@ const chatsOf = (chats: Partial<ChatStore>, quota: Partial<Quota>, memory: FairG
     clock: createManualClock(),
     quota,
     memory,
-    searches: createFairGate({ capacity: 2, maxPerOwner: 1 }),
+    scans: createFairGate({ capacity: 2, maxPerOwner: 1 }),
     ttlMs: 1,
   } as unknown as ResponsesContext);
 

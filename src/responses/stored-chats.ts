@@ -20,7 +20,7 @@ interface ChatToStore {
 
 /** Stored chat completions. Those of other orgs are `not_found`. */
 export function createStoredChats(context: ResponsesContext) {
-  const { clock, quota, memory, searches, ttlMs } = context;
+  const { clock, quota, memory, scans, ttlMs } = context;
   const store = context.store.chats;
   const required = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
@@ -35,7 +35,7 @@ export function createStoredChats(context: ResponsesContext) {
     const found: SizedChat[] = [];
     for (let after = query.after; ;) {
       const slice = { ...query, ...(after !== undefined && { after }), limit: query.limit - found.length };
-      const part = await searches.within(orgId, 1, signal, () => store.search(orgId, slice, clock.now()));
+      const part = await scans.within(orgId, 1, signal, () => store.search(orgId, slice, clock.now()));
       found.push(...part.found);
       if (part.next === null || found.length === query.limit) return found;
       after = part.next;

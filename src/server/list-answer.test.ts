@@ -38,7 +38,11 @@ it.each<[kind: Answer['kind'], slices: string[][]]>([
   ['bytes', [[], [], []]],
 ])('has one body for any slices: %s of %j', async (kind, slices) => {
   for (const hasMore of [true, false]) {
-    const answer = await listAnswer(pageOf(slices, hasMore).slices, present);
+    const answer = await listAnswer(pageOf(slices, hasMore).slices, {
+      present,
+      owner: 'org',
+      more: { currency: 'USD' },
+    });
     const ids = slices.flat();
     expect([answer.kind, JSON.parse(await textOf(answer))]).toEqual([
       kind,
@@ -48,6 +52,7 @@ it.each<[kind: Answer['kind'], slices: string[][]]>([
         first_id: ids[0] ?? null,
         last_id: ids.at(-1) ?? null,
         has_more: hasMore,
+        currency: 'USD',
       },
     ]);
   }
@@ -55,7 +60,7 @@ it.each<[kind: Answer['kind'], slices: string[][]]>([
 
 it('reads a slice only when its reader wants more (attack 7)', async () => {
   const page = pageOf([['a'], ['b'], ['c'], ['d'], ['e']], true);
-  const answer = await listAnswer(page.slices, present);
+  const answer = await listAnswer(page.slices, { present, owner: 'org' });
   if (answer.kind !== 'bytes' || !answer.bytes) throw new Error('expected bytes');
   const text = answer.bytes[Symbol.asyncIterator]();
   for (const read of [2, 2, 3, 4]) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '../base/ids.ts';
-import { runCooperatively } from '../base/loop-slices.ts';
+import { heavySlices } from '../base/loop-slices.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import { rateHeaders } from '../wire/errors/rate-headers.ts';
@@ -162,30 +162,33 @@ async function readJson(
   if (route.body.optional && !hasBody(request)) return emptyObject;
   requireMediaType(request.raw, 'application/json');
   const most = route.body.maxBytes(services.limits);
-  const bytes = await readBody(request.raw, most, share);
-  const body = lazyBody(bytes);
+  const bytes = await readBody(request.raw, most, share, caller.orgId);
+  const body = lazyBody(bytes, caller.orgId);
   if (route.access !== 'inference' || !bytes.includes('"file_id"')) return body;
   const inlined = await services.files.inline(caller.orgId, body.text, most, share.reserve);
   if (inlined === body.text) return body;
   const filled = Buffer.from(inlined);
   share.reserve(filled.length);
-  return lazyBody(filled);
+  return lazyBody(filled, caller.orgId);
 }
 
-/** Body whose text is decoded on first use: some handlers need only the bytes. */
-function lazyBody(bytes: Buffer): Incoming['body'] {
+/**
+ * Body whose text is decoded on first use: some handlers need only the bytes.
+ * @param owner org that sends it
+ */
+function lazyBody(bytes: Buffer, owner: string): Incoming['body'] {
   let text: string | undefined;
   return {
     get text() {
       return (text ??= decodeText(bytes));
     },
     utf8: () => checkedUtf8(bytes),
-    sha256: () => runCooperatively(hashSteps(bytes)),
+    sha256: () => heavySlices.run(owner, hashSteps(bytes)),
   };
 }
 
 /** Bytes that are hashed before the event loop gets a turn. */
-const hashSliceBytes = 4 << 20;
+const hashSliceBytes = 512 << 10;
 
 function* hashSteps(bytes: Uint8Array): Generator<undefined, string> {
   const hash = createHash('sha256');
@@ -197,8 +200,8 @@ function* hashSteps(bytes: Uint8Array): Generator<undefined, string> {
 }
 
 const noShare: BodyShare = { reserve() {} };
-const noBody: Incoming['body'] = lazyBody(Buffer.alloc(0));
-const emptyObject = lazyBody(Buffer.from('{}'));
+const noBody: Incoming['body'] = lazyBody(Buffer.alloc(0), '');
+const emptyObject = lazyBody(Buffer.from('{}'), '');
 
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -1,33 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { readBody } from './read-body.ts';
 
-let counting = false;
-afterEach(() => (counting = false));
-
-/** Counts the turns of the event loop from now on. */
-function countTurns(): () => number {
-  let turns = 0;
-  counting = true;
-  const count = () => {
-    turns++;
-    if (counting) setImmediate(count);
-  };
-  setImmediate(count);
-  return () => turns;
-}
+let stop = () => {};
+afterEach(() => stop());
 
 /** Requests whose bodies of `size` bytes end together; the turns in which they are given. */
 async function turnsOf(count: number, size: number): Promise<number[]> {
-  const turn = countTurns();
+  const counted = countTurns();
+  ({ stop } = counted);
   const given = Array.from({ length: count }, async () => {
     const stream = new PassThrough({ highWaterMark: size * 2 });
     stream.end(Buffer.alloc(size, 'x'));
     const request = Object.assign(stream, { headers: {} }) as unknown as IncomingMessage;
-    const body = await readBody(request, 1e9, { reserve: () => {} });
+    const body = await readBody(request, 1e9, { reserve: () => {} }, 'org');
     expect(body.length).toBe(size);
-    return turn();
+    return counted.turn();
   });
   return Promise.all(given);
 }
@@ -53,7 +43,7 @@ describe('readBody', () => {
     try {
       const headers = declared === undefined ? {} : { 'content-length': `${declared}` };
       const request = Object.assign(Readable.from(pieces), { headers }) as unknown as IncomingMessage;
-      const body = await readBody(request, 1e9, { reserve: () => {} });
+      const body = await readBody(request, 1e9, { reserve: () => {} }, 'org');
       expect(body.equals(whole)).toBe(true);
       // Memory for a declared length is reserved once.
       if (declared !== undefined) expect(body.buffer.byteLength).toBe(declared);

@@ -1,23 +1,23 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { truncate } from '../base/truncate.ts';
-import { LoopSlices } from '../base/loop-slices.ts';
+import { heavySlices } from '../base/loop-slices.ts';
 import { ApiError } from '../core/errors.ts';
 import type { BodyShare } from './body-budget.ts';
 
 /** Size in bytes above which parsing a body as JSON delays other requests noticeably. */
 const largeBytes = 65_536;
-const turns = new LoopSlices();
 const empty: Buffer = Buffer.alloc(0);
 
 /**
  * Reads the body and rejects it as soon as it exceeds the limit, declared or not; the connection can still carry the
  * answer. Large bodies that end together resolve in separate turns of the event loop.
+ * @param owner org that sends it
  * @throws ApiError `payload_too_large`, `server_overloaded`; Error when the client goes away
  */
-export async function readBody(request: IncomingMessage, maxBytes: number, share: BodyShare) {
+export async function readBody(request: IncomingMessage, maxBytes: number, share: BodyShare, owner: string) {
   const bytes = await collect(request, maxBytes, share);
-  if (bytes.length >= largeBytes) await turns.next();
+  if (bytes.length >= largeBytes) await heavySlices.next(owner);
   return bytes;
 }
 

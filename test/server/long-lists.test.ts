@@ -1,23 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/system.ts';
 import type { StoredFile } from '../../src/core/file.ts';
-import { nextId } from '../store/fixtures.ts';
+import { noUsage } from '../../src/core/usage.ts';
+import { addToLedger, nextId } from '../store/fixtures.ts';
+import { countTurns } from '../support/count-turns.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
-// Attack 7: pages of up to 10,000 files, many at once, must not hold up other requests.
+// Attacks 7 and 9: pages of up to 10,000 rows, many at once, must not hold up other requests.
 
 const count = 1_000;
 
 let app: RunningServer;
+let orgId: string;
 let ids: string[];
 /** Reads of the database: their rows, and how many ran together. */
 let reads: { rows: number; together: number }[];
 
 beforeAll(async () => {
-  app = await startServer();
+  app = await startServer({ clock: { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) } });
   const { json } = await app.call('GET', '/v1/files?limit=10000');
   expect(json).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false });
-  const orgId = (await app.accounts.authenticate({ authorization: [`Bearer ${app.keys.a}`], xApiKey: [] }))
-    .orgId;
+  ({ orgId } = await app.accounts.authenticate({ authorization: [`Bearer ${app.keys.a}`], xApiKey: [] }));
   const files: StoredFile[] = Array.from({ length: count }, () => ({
     id: nextId('file-'),
     orgId,
@@ -61,12 +64,12 @@ describe('a long list', () => {
     [10_000, count, false],
     [count, count, false],
     [count - 1, count - 1, true],
-    [201, 201, true],
-    [200, 200, true],
+    [101, 101, true],
+    [100, 100, true],
     [1, 1, true],
   ])('of up to %i files is one page, read in slices (attack 7)', async (limit, length, hasMore) => {
     expect(await list(`limit=${limit}`)).toEqual([ids.slice(0, length), hasMore]);
-    expect(Math.max(...reads.map(({ rows }) => rows))).toBeLessThanOrEqual(201);
+    expect(Math.max(...reads.map(({ rows }) => rows))).toBeLessThanOrEqual(101);
   });
 
   it('begins after a cursor', async () => {
@@ -77,7 +80,7 @@ describe('a long list', () => {
     reads = [];
     const answers = Array.from({ length: 20 }, () => app.call('GET', '/v1/files?limit=10000'));
     for (const { json } of await Promise.all(answers)) expect(json.data).toHaveLength(count);
-    expect(reads).toHaveLength(20 * (count / 200));
+    expect(reads).toHaveLength(20 * (count / 100));
     expect(Math.max(...reads.map(({ together }) => together))).toBe(1);
   });
 
@@ -88,4 +91,66 @@ describe('a long list', () => {
     expect((await app.call('GET', '/v1/files?limit=10000')).status).toBe(500);
     app.store.files.list = working;
   });
+});
+
+describe('usage', () => {
+  const rows = 3_000;
+  let together: number;
+
+  beforeAll(async () => {
+    await addToLedger(
+      app.store,
+      Array.from({ length: rows }, (_, n) => ({
+        sourceId: `batch_${String(n).padStart(4, '0')}`,
+        keyId: null,
+        orgId,
+        model: 'tiny',
+        day: '2026-11-21',
+        requests: 1,
+        usage: { ...noUsage, outputTokens: n },
+        amount: 1_000_000,
+      })),
+    );
+    const usage = app.store.ledger.usage.bind(app.store.ledger);
+    let running = 0;
+    app.store.ledger.usage = async (...given) => {
+      together = Math.max(together, ++running);
+      const part = await usage(...given);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      return part;
+    };
+  });
+
+  it.each(['application/json', 'text/csv'])(
+    'is summed and written as %s in slices, one read at a time for one org (attack 9)',
+    async (accept) => {
+      together = 0;
+      const { turn, stop } = countTurns();
+      const ask = () => app.call('GET', '/v1/usage?group_by=batch&limit=10000', { headers: { accept } });
+      const answers = await Promise.all([ask(), ask(), ask()]);
+      stop();
+      for (const { text, json } of answers) {
+        const shown =
+          accept === 'text/csv'
+            ? text.split('\r\n').slice(1, -1)
+            : (json.data as { batch_id: string; output_tokens: number }[]).map(
+                (row) => `${row.batch_id},1,0,0,${row.output_tokens},0.001,0,0`,
+              );
+        expect(shown).toEqual(
+          Array.from({ length: rows }, (_, n) => `batch_${String(n).padStart(4, '0')},1,0,0,${n},0.001,0,0`),
+        );
+        if (accept === 'application/json')
+          expect(json).toMatchObject({
+            first_id: 'batch_0000',
+            last_id: `batch_${rows - 1}`,
+            has_more: false,
+            total: { requests: rows, amount: '3' },
+          });
+      }
+      expect(together).toBe(1);
+      // Steps of 200 rows to sum them, of 512 to sort them, and of 100 to write them.
+      expect(turn()).toBeGreaterThan(3 * rows * (1 / 200 + 1 / 512 + 1 / 100));
+    },
+  );
 });

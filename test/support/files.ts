@@ -9,6 +9,7 @@ import type { FileLimits } from '../../src/files/upload.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { createManualClock } from './manual-clock.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
+import { createScanGate } from '../../src/store/scan-gate.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 
@@ -30,6 +31,7 @@ export async function startFiles(
     refresh: async () => {},
   };
   const files = createFiles({
+    scans: createScanGate(),
     store,
     blobs,
     clock,

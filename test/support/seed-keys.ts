@@ -7,6 +7,7 @@ import { silent as log } from '../../src/base/log.ts';
 import { systemClock as clock, systemRandom as random } from '../../src/base/system.ts';
 import type { KeyScope } from '../../src/core/org.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
+import { createScanGate } from '../../src/store/scan-gate.ts';
 
 export interface SeedKey {
   /** Created unless it exists; `default` is the org of the first key. */
@@ -21,7 +22,7 @@ export async function seedKeys(data: string, wanted: SeedKey[]): Promise<string[
   mkdirSync(data, { recursive: true });
   const store = createSqliteStore({ path: join(data, 'offpeak.db'), clock, log });
   const ids = createIds(clock, random);
-  const accounts = createAccounts({ store, clock, random, ids, log, config: {} });
+  const accounts = createAccounts({ scans: createScanGate(), store, clock, random, ids, log, config: {} });
   await store.start();
   await accounts.start();
   try {

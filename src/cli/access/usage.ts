@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { pluralize } from '../../base/words.ts';
 import type { Client } from '../../client/client.ts';
-import { type ShownUsage, usageCsv, usageTable } from '../../wire/usage/report.ts';
+import { type ShownUsage, usageCells, usageColumns, usageCsv } from '../../wire/usage/report.ts';
 import type { ClientOptions } from '../shared/cli.ts';
 import { queryCommand } from '../shared/commands.ts';
 import { hasOnlyAdminKey, needsAdminKey } from '../shared/connect.ts';
@@ -45,11 +45,15 @@ export const usage = queryCommand({
     return csv === true ? { ...answer, asCsv: true } : answer;
   },
   show(answer, terminal) {
-    if ('asCsv' in answer) return void terminal.stdout.write(usageCsv(answer));
+    const { data, group_by: groups, total, start, end } = answer;
+    const head = usageColumns(groups);
+    const rows = usageCells(data, groups);
+    if ('asCsv' in answer) return void terminal.stdout.write(usageCsv([head, ...rows]));
     const isTable = terminal.stdout.isTTY === true;
-    const [head = [], ...rows] = usageTable(answer).map((row) => row.map((cell) => shown(cell, isTable)));
-    terminal.table(head, rows);
-    const { total, start, end } = answer;
+    terminal.table(
+      head,
+      rows.map((row) => row.map((cell) => shown(cell, isTable))),
+    );
     if (!total) return;
     const scope = answer.org_id ? `Org ${orgText(answer)}` : 'All orgs';
     const sum = `${pluralize(total.requests, 'request')}, ${total.amount} USD`;

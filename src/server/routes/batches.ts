@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { runCooperatively } from '../../base/loop-slices.ts';
+import { heavySlices } from '../../base/loop-slices.ts';
 import type { Batches } from '../../batches/batches.ts';
 import type { DateForm, ResultStream } from '../../core/batch.ts';
 import { parseCreateBatch } from '../../wire/batch/create.ts';
@@ -39,7 +39,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
       const { caller, body } = incoming;
       const { endpoints, windowMs } = batches;
       const allowed = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const { input, dryRun } = await runCooperatively(parseCreateBatch(body.utf8(), allowed));
+      const { input, dryRun } = await heavySlices.run(caller.orgId, parseCreateBatch(body.utf8(), allowed));
       if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
       const token = idempotencyTokens(incoming, 'batches')(await body.sha256());
       const { batch, replayed } = await batches.create(caller, input, token);

@@ -60,7 +60,10 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     query: chatListQuery,
     answer: pageOf(chatResponseSchema),
     handle: ({ caller, query, signal }, { responses }) =>
-      listAnswer(responses.chats.list(caller, parseChatList(query), signal), (chat) => chat),
+      listAnswer(responses.chats.list(caller, parseChatList(query), signal), {
+        present: (chat) => chat,
+        owner: caller.orgId,
+      }),
   },
   {
     on: 'GET /v1/chat/completions/:completion_id',

@@ -30,7 +30,10 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
     strictQuery: true,
     answer: pageOf(fileSchema),
     handle: ({ caller, query, signal }, { files }) =>
-      listAnswer(files.list(caller, parseFileListQuery(query), signal), presentFile),
+      listAnswer(files.list(caller, parseFileListQuery(query), signal), {
+        present: presentFile,
+        owner: caller.orgId,
+      }),
   },
   {
     on: 'GET /v1/files/:file_id',

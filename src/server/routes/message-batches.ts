@@ -1,5 +1,5 @@
 import { splitLines } from '../../base/byte-lines.ts';
-import { runCooperatively } from '../../base/loop-slices.ts';
+import { heavySlices } from '../../base/loop-slices.ts';
 import type { Batches } from '../../batches/batches.ts';
 import { isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
@@ -42,7 +42,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
           `Batches of ${endpoint} are not enabled on this server. Add it to batch.endpoints in the configuration.`,
         );
       const allowed = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const requests = await runCooperatively(parseCreateMessageBatch(body.utf8(), allowed));
+      const requests = await heavySlices.run(caller.orgId, parseCreateMessageBatch(body.utf8(), allowed));
       const token = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
       const { batch, replayed } = await batches
         .create(caller, { endpoint, requests }, token)

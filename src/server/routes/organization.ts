@@ -40,10 +40,10 @@ export const organizationRoutes = defineRoutes({ access: 'usage', tag: 'Usage' }
   },
 ]);
 
-async function report(kind: Report, { caller, query }: Incoming, { accounts, clock }: Services) {
+async function report(kind: Report, { caller, query, signal }: Incoming, { accounts, clock }: Services) {
   const plain = plainLists(query);
   refuseUnknownParams(plain, bucketParams[kind]);
   const asked = parseBucketQuery(kind, plain, clock.now());
-  const { rows } = await accounts.usage(caller, asked.usage);
+  const { rows } = await accounts.usage(caller, asked.usage, signal);
   return json(200, presentBuckets(asked, rows));
 }

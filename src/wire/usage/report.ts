@@ -11,11 +11,12 @@ import {
   usageGroups,
   type UsageQuery,
   type UsageReport,
+  type UsageRow,
   type UsageSum,
 } from '../../core/usage-report.ts';
 import { quoted } from '../json/parse.ts';
 import { nullable } from '../shared/instant.ts';
-import { listBody } from '../shared/list-body.ts';
+import type { ListBody } from '../shared/list-body.ts';
 import { pageParams, type Query, textParam } from '../shared/query-params.ts';
 
 export const usageLimits = { max: 10_000, default: 1_000 } as const;
@@ -77,7 +78,9 @@ function groupsParam(query: Query): UsageQuery['groups'] {
 }
 
 /** The id of a row consists of its group values: `2026-11-21,qwen3-32b`. */
-const idOf = (values: readonly string[]) => values.map(encodeURIComponent).join(',');
+export function usageRowId({ groupValues }: Pick<UsageRow, 'groupValues'>): string {
+  return groupValues.map(encodeURIComponent).join(',');
+}
 
 /** Group values of an id; undefined if it is invalid or contains a NUL, which no database stores. */
 function valuesOf(id: string): string[] | undefined {
@@ -134,28 +137,31 @@ export interface NamedReport extends UsageReport {
   names: ReadonlyMap<string, string>;
 }
 
-export function presentUsage(
-  { rows, total, hasMore, budgets, orgId, names }: NamedReport,
+type Groups = UsageQuery['groups'];
+
+export function presentUsageRow(row: UsageRow, groups: Groups, names: NamedReport['names']) {
+  const group: Partial<Record<Column, string | null>> = {};
+  // Single requests have no batch, and most no tag.
+  for (const [n, name] of groups.entries()) {
+    const value = shownValue(name, row.groupValues[n]!) || null;
+    group[shownAs[name]] = value;
+    if (name === 'org' || name === 'key') group[namedAs[name]] = names.get(value ?? '') ?? null;
+  }
+  return { id: usageRowId(row), ...group, ...presentSum(row) };
+}
+
+/** Members of the body beside those of a list. */
+export function presentUsageTotals(
+  { total, budgets, orgId, names }: Omit<NamedReport, 'rows' | 'hasMore'>,
   { start, before, groups }: UsageQuery,
 ) {
-  const data = rows.map((row) => {
-    const group: Partial<Record<Column, string | null>> = {};
-    // Single requests have no batch, and most no tag.
-    for (const [n, name] of groups.entries()) {
-      const value = shownValue(name, row.groupValues[n]!) || null;
-      group[shownAs[name]] = value;
-      if (name === 'org' || name === 'key') group[namedAs[name]] = names.get(value ?? '') ?? null;
-    }
-    return { id: idOf(row.groupValues), ...group, ...presentSum(row) };
-  });
   const end = utcDay(Date.parse(before) - dayMs);
   const scope = { org_id: orgId, org: names.get(orgId ?? '') ?? null };
-  const about = { start, end, group_by: groups, ...scope, currency: 'USD' };
   const sums = {
     total: total && presentSum(total),
     budgets: budgets.map((budget) => presentBudget(budget, names)),
   };
-  return { ...listBody(data, hasMore), ...about, ...sums };
+  return { start, end, group_by: groups, ...scope, currency: 'USD', ...sums };
 }
 
 function presentBudget(
@@ -178,16 +184,21 @@ function shownValue(group: UsageGroup, value: string): string {
   return group === 'hour' ? `${value.padEnd(13, 'T00')}:00:00Z` : value;
 }
 
-export type ShownUsage = ReturnType<typeof presentUsage>;
+type ShownRow = ReturnType<typeof presentUsageRow>;
+export type ShownUsage = ListBody<ShownRow> & ReturnType<typeof presentUsageTotals>;
 
-/** Table of a page, with a header row. */
-export function usageTable({ data, group_by: groups }: ShownUsage): (string | number)[][] {
-  const columns = [...groups.flatMap(columnsOf), ...figures];
-  return [columns, ...data.map((row) => columns.map((column) => row[column] ?? ''))];
+/** Names of the columns of a table. */
+export function usageColumns(groups: Groups) {
+  return [...groups.flatMap(columnsOf), ...figures];
 }
 
-export function usageCsv(shown: ShownUsage): string {
-  return usageTable(shown)
-    .map((row) => csvRecord(row.map(withoutFormula)))
-    .join('');
+/** Rows of a table. */
+export function usageCells(data: readonly ShownRow[], groups: Groups): (string | number)[][] {
+  const columns = usageColumns(groups);
+  return data.map((row) => columns.map((column) => row[column] ?? ''));
+}
+
+/** Lines of a table as CSV. */
+export function usageCsv(cells: readonly (readonly (string | number)[])[]): string {
+  return cells.map((row) => csvRecord(row.map(withoutFormula))).join('');
 }

@@ -14,6 +14,7 @@ import { testLimits } from '../../server/support/start-server.ts';
 import { createFakeEngine } from '../../support/fake-engine.ts';
 import { messageFor } from './error-rows.ts';
 import type { ErrorRow } from './error-rows.ts';
+import { createScanGate } from '../../../src/store/scan-gate.ts';
 
 export interface RaisingServer {
   url: string;
@@ -45,7 +46,13 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
 
   const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom), log: silent };
   const store = createMemoryStore(parts);
-  const accounts = createAccounts({ ...parts, random: systemRandom, store, config: {} });
+  const accounts = createAccounts({
+    scans: createScanGate(),
+    ...parts,
+    random: systemRandom,
+    store,
+    config: {},
+  });
   const prices = { input: 0, cachedInput: 0, output: 0 };
   const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
   const models = [{ model, pool: createStatelessPool(engine) }];
@@ -53,6 +60,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const { inference, capacity, catalog, peers } = service;
   const limits = { conversationBytes: 1_000_000, storedResponses: 1_000, responseBytesPerOrg: 1_000_000_000 };
   const responses = createResponses({
+    scans: createScanGate(),
     ...parts,
     store,
     inference,

@@ -35,6 +35,7 @@ import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { createScanGate } from '../../../src/store/scan-gate.ts';
 
 export interface RunningServer {
   url: string;
@@ -131,7 +132,15 @@ export async function startServer(
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
   const store = createMemoryStore({ clock });
-  const accounts = createAccounts({ store, clock, random: systemRandom, ids, log, config: {} });
+  const accounts = createAccounts({
+    scans: createScanGate(),
+    store,
+    clock,
+    random: systemRandom,
+    ids,
+    log,
+    config: {},
+  });
   const engine = createDirectedEngine({ clock });
   const schemas = createSchemas({ clock, log });
   const served = around(engine);
@@ -158,6 +167,7 @@ export async function startServer(
   const limits = { ...testLimits, ...options.limits };
   const fileLimits = { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: 500_000 };
   const files = createFiles({
+    scans: createScanGate(),
     requireDisk,
     store,
     blobs,
@@ -210,6 +220,7 @@ export async function startServer(
     exclusive: true,
   });
   const responses = createResponses({
+    scans: createScanGate(),
     requireDisk,
     store,
     inference,
