@@ -17,7 +17,10 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     projects: [
-      { extends: true, test: { name: 'unit', isolate: false, include: ['src/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'unit', isolate: false, include: ['src/**/*.test.ts', 'console/src/**/*.test.ts'] },
+      },
       { extends: true, test: { name: 'system', include: ['test/**/*.test.ts'] } },
     ],
   },

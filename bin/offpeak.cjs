@@ -25,6 +25,7 @@ function load(file) {
 async function startCheckout() {
   const launcher = await load(path.join(root, 'tools', 'install.mjs'));
   await launcher.install().catch(launcher.fail);
+  if (['serve', 'demo'].includes(process.argv[2])) await launcher.buildConsole();
   if (!launcher.isNewEnough()) return launcher.become(launcher.runtime(), [source, ...process.argv.slice(2)]);
   process.argv[1] = source;
   await load(source);

@@ -246,6 +246,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limits,
     dates: config.batch.dates,
     drainMs,
+    console: config.console,
     ...config.server,
     version: packageVersion(),
     tracer,
@@ -373,6 +374,6 @@ function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps[
 
 /** Keys that take effect only at a start. */
 const unreadKeys = [
-  ...words('server data database files modelFolder hub limits batch metrics tracing egress'),
+  ...words('server console data database files modelFolder hub limits batch metrics tracing egress'),
   ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

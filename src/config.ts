@@ -83,6 +83,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       port: check.whole(port, { min: 0, max: 65_535 }) ?? 8080,
       trustedProxies: addresses(server.trusted_proxies, check),
     },
+    console: check.flag(file.console) ?? true,
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
     files: omitUndefined({ ...taken, bucket: kept }),

@@ -1,7 +1,7 @@
 // The rules of the architecture. `ls src` shows the folders; the table below lists which of them may import which, with the reason
 // that a failure shows. At the end every rule is tried on a file that breaks it: a rule that never fires proves nothing.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -464,23 +464,6 @@ describe('the build', () => {
     const [, list = ''] =
       /programs = \[(.*)\]/.exec(readFileSync(join(root, 'tools/build.mjs'), 'utf8')) ?? [];
     expect(new Set(list.match(/[\w/-]+/g))).toEqual(new Set(['main', ...named]));
-  });
-});
-
-describe('the console', () => {
-  it('imports only the client and the wire formats of src', () => {
-    const folder = join(root, 'console');
-    if (!existsSync(folder)) return;
-    const wrong: string[] = [];
-    for (const [path, text] of readSources(folder)) {
-      for (const specifier of findImports(text)) {
-        const target = resolve(`console/${path}`, specifier);
-        if (specifier.startsWith('.') && !/^(console|src\/client|src\/wire)\//.test(target)) {
-          wrong.push(`console/${path} imports '${specifier}': a page in a browser is a client like others`);
-        }
-      }
-    }
-    expect(wrong).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { buildConsole } from './console.mjs';
 import { zipScript } from '../src/server/pages/api-reference.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -12,6 +13,7 @@ const dist = join(root, 'dist');
 const programs = ['main', 'store/sqlite/worker', 'inference/schemas/worker', 'engines/llama/child'];
 
 rmSync(dist, { recursive: true, force: true });
+await buildConsole();
 const bundle = await rolldown({
   input: Object.fromEntries(programs.map((name) => [name, join(root, 'src', `${name}.ts`)])),
   platform: 'node',

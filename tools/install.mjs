@@ -10,7 +10,7 @@
 // lock file. An interrupted install is repeated, and a plain `npm ci` counts. Both files are large, so their last matching
 // versions are remembered and most starts read neither.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -50,6 +50,16 @@ export async function install() {
   } finally {
     release();
   }
+}
+
+/** Builds the console if its sources have changed. Where that fails, the server runs without it, or with the last build. */
+export async function buildConsole() {
+  const { isConsoleCurrent } = await import('./console.mjs');
+  if (isConsoleCurrent()) return;
+  process.stderr.write('Building the console ...\n');
+  const { status } = spawnSync(runtime(), [join(root, 'tools', 'console.mjs')], { stdio: ['ignore', 2, 2] });
+  if (status !== 0)
+    process.stderr.write('The console could not be built. To see why, run: npm run build:console\n');
 }
 
 /** Returns the path of the Node that runs the sources: the pinned one, or the running one if it is new enough. */

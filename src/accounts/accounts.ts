@@ -19,6 +19,8 @@ export interface Accounts extends Service {
    *   `org_disabled` (403)
    */
   authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
+  /** Sessions of the console. */
+  readonly sessions: Sessions;
   /** @throws ApiError `permission_denied` (403) */
   require(caller: Caller, scope: KeyScope): void;
   /** Creates the keys that a first start lacks. Called once the server listens, so that a failed start has not lost them. */
@@ -103,4 +105,23 @@ export interface KeyOfOrg extends ApiKey {
 export interface BudgetedOrg extends Org {
   /** Null for an org without a limit. */
   budget: SpentBudget | null;
+}
+
+/** Session as its browser sees it. */
+export interface Session {
+  caller: Caller;
+  expiresAt: number;
+}
+
+/** Sessions of the console: a key is exchanged for a token, which the browser keeps in a cookie. */
+export interface Sessions {
+  /**
+   * @param host `Host` of the request, which binds the session
+   * @throws ApiError `invalid_api_key`, `org_disabled`
+   */
+  begin(key: string, host: string): Promise<Session & { token: string }>;
+  /** @throws ApiError `session_ended` when the session or its key is no longer valid; `org_disabled` */
+  find(token: string | undefined, host: string): Promise<Session>;
+  /** Ends a session here at once, on other processes within a second. */
+  end(token: string): Promise<void>;
 }

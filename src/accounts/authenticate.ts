@@ -28,21 +28,43 @@ function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): s
   return token;
 }
 
+/** Key with the hash by which a session finds it again. */
+export interface AuthenticatedKey {
+  caller: Caller;
+  keyHash: string;
+  /** True if the environment or the configuration sets the key. */
+  isConfigured: boolean;
+}
+
+export type KeyCheck = ReturnType<typeof createKeyCheck>;
+
 /**
+ * Checks keys.
  * @param environmentHashes hashes of the keys set by the environment, which may have any form
  * @param used called with the id of each accepted key
  */
-export function createAuthenticate(deps: {
+export function createKeyCheck(deps: {
   clock: Clock;
   cache: KeyCache;
   environmentHashes: ReadonlySet<string>;
   used: (keyId: string) => void;
-}): Accounts['authenticate'] {
+}) {
   const { clock, cache, environmentHashes, used } = deps;
-  return async (headers) => {
-    const token = bearerToken(headers);
-    const hash = hashKey(token);
-    const key = environmentHashes.has(hash) || isKey(token) ? await cache.find(hash) : undefined;
+
+  /** @throws ApiError `invalid_api_key`, `org_disabled` */
+  async function byToken(token: string): Promise<AuthenticatedKey> {
+    const keyHash = hashKey(token);
+    const isConfigured = environmentHashes.has(keyHash);
+    const key = isConfigured || isKey(token) ? await cache.find(keyHash) : undefined;
+    return { caller: toCaller(key), keyHash, isConfigured };
+  }
+
+  /** Caller of a key that was accepted before. */
+  async function byHash(keyHash: string, isConfigured: boolean): Promise<Caller> {
+    return toCaller(isConfigured && !environmentHashes.has(keyHash) ? undefined : await cache.find(keyHash));
+  }
+
+  function toCaller(key: KnownKey | undefined): Caller {
     if (!key) throw unauthorized('Unknown API key.');
     if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
     if (key.expiresAt !== null && key.expiresAt <= clock.now())
@@ -60,7 +82,11 @@ export function createAuthenticate(deps: {
       weight: key.org.weight,
       maxPriority: key.maxPriority,
     };
-  };
+  }
+
+  const byHeaders: Accounts['authenticate'] = async (headers) => (await byToken(bearerToken(headers))).caller;
+
+  return { byToken, byHash, byHeaders };
 }
 
 /**

@@ -10,7 +10,7 @@ import type { LedgerStore } from '../store/contract/accounts.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAudit } from './audit.ts';
-import { createAuthenticate, requireScope } from './authenticate.ts';
+import { createKeyCheck, requireScope } from './authenticate.ts';
 import {
   checkEnvironmentKeys,
   ensureEnvironmentKeys,
@@ -27,10 +27,11 @@ import { createLedger } from './ledger.ts';
 import { createIssuer } from './issuer.ts';
 import { findOrg } from './orgs.ts';
 import { createRollUp } from './roll-up.ts';
+import { createSessions } from './sessions.ts';
 import { namesIn, readUsage } from './usage.ts';
 
 export interface AccountsDeps {
-  store: Pick<Store, 'orgs' | 'keys' | 'audit' | 'ledger' | 'ping'>;
+  store: Pick<Store, 'orgs' | 'keys' | 'sessions' | 'audit' | 'ledger' | 'ping'>;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -64,6 +65,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log });
   const used = (keyId: string) => lastUsed.note(keyId);
   const environmentHashes = new Set(given.map(hashKey));
+  const keyCheck = createKeyCheck({ clock, cache, environmentHashes, used });
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
@@ -74,7 +76,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       waiting: (orgId, keyId) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId, keyId),
     },
     audit: createAudit(deps),
-    authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
+    authenticate: keyCheck.byHeaders,
+    sessions: createSessions({ store: store.sessions, clock, random: deps.random, keys: keyCheck }),
     require: requireScope,
     async usage(caller, query, signal) {
       const isAdmin = hasScope(caller.scopes, 'admin:read');

@@ -5,7 +5,9 @@ export const logLevels = words('trace debug info warn error silent');
 /** Keys of the configuration file. A test compares them with docs/configuration.md. */
 export const configKeys = {
   root: [
-    ...words('server data database files s3 models model_folder hub limits batch metrics tracing egress'),
+    ...words(
+      'server console data database files s3 models model_folder hub limits batch metrics tracing egress',
+    ),
     ...words('quarantine drain usage_tag log_level api_key admin_key secrets_key accepted_secrets_keys'),
   ],
   server: words('host port trusted_proxies'),

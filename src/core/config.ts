@@ -15,6 +15,8 @@ export interface Config {
     /** Addresses and CIDR ranges exempt from the limit on connections per address. */
     trustedProxies: string[];
   };
+  /** False to serve no console. */
+  console: boolean;
   /** The data folder. */
   data: string;
   /** `sqlite`, or a `postgres://` URL. */

@@ -7,6 +7,8 @@ import type { Caller } from '../core/org.ts';
 import { rateHeaders } from '../wire/errors/rate-headers.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
 import type { ClientAddress } from './client-address.ts';
+import { requireOwnOrigin } from './console/own-origin.ts';
+import { findSession } from './console/session-cookie.ts';
 import { headerValues, refuseDuplicateHeaders } from './headers.ts';
 import type { Connections } from './plugins/connection-limits.ts';
 import type { TrackedRequest, Traffic } from './plugins/traffic.ts';
@@ -51,6 +53,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
 
   async function run(tracked: TrackedRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const begun = services.clock.monotonic();
+    if (route.isConsole) reply.header('cache-control', 'no-store');
     const authenticated = () => authenticate(request, route, mounting, tracked.signal);
     const caller = await authenticated();
     const recheck = async () => void (await authenticated());
@@ -105,14 +108,16 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
  */
 export async function authenticate(
   request: FastifyRequest,
-  route: Pick<MountedRoute, 'access'>,
+  route: Pick<MountedRoute, 'access' | 'isConsole'>,
   { services: { accounts }, strangers }: Pick<MountDeps, 'services' | 'strangers'>,
   signal: AbortSignal,
 ): Promise<Caller> {
   let caller: Caller;
   try {
     refuseDuplicateHeaders(request.raw);
+    if (route.isConsole) requireOwnOrigin(request.raw);
     if (route.access === 'open') caller = anonymous;
+    else if (route.isConsole) caller = (await findSession(accounts.sessions, request.headers)).caller;
     else {
       const authorization = headerValues(request.raw, 'authorization');
       const xApiKey = headerValues(request.raw, 'x-api-key');

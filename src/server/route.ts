@@ -55,6 +55,8 @@ export interface MountedRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path with `:name` parameters, or a final `*` for a parameter with slashes. A GET route answers HEAD too. */
   path: string;
+  /** The caller is that of the console's session, from its cookie, and pages of other origins are refused. */
+  isConsole?: true;
   /** Required scope; `key` accepts any key, `open` needs none. */
   access: KeyScope | 'key' | 'open';
   /** Kind of id in the path. A malformed id is answered with 404, without a look-up. */

@@ -6,6 +6,7 @@ import type { Service } from '../base/service.ts';
 import type { AnsweredCall, CallTracer } from '../core/call-trace.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { createClientAddress } from './client-address.ts';
+import { consoleApi, createConsole } from './console/console.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
 import { createPages } from './pages/pages.ts';
@@ -29,6 +30,8 @@ export interface ServerDeps extends Omit<Services, 'openapi' | 'recentRequests'>
   host?: string;
   /** Default: 0, any free port. */
   port?: number;
+  /** False for no console. Default: true. */
+  console?: boolean;
   /** Addresses and ranges that are exempt from the connection limit per address. */
   trustedProxies?: readonly string[];
   /** Time that requests in flight get to finish after `stop`. Default: 25 s. */
@@ -49,7 +52,7 @@ const abortGraceMs = 1_000;
 /** HTTP server of the API. `stop` rejects new requests, waits `drainMs` for those in flight, then aborts the rest. */
 export function createServer(deps: ServerDeps): Server {
   const { clock, ids, log, limits, drainMs = 25_000 } = deps;
-  const { host = '127.0.0.1', port = 0, trustedProxies = [] } = deps;
+  const { host = '127.0.0.1', port = 0, trustedProxies = [], console = true } = deps;
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -68,7 +71,7 @@ export function createServer(deps: ServerDeps): Server {
       sendFrameworkError({ traffic, strangers }, fault, request, reply),
     clientErrorHandler: (fault, socket) => sendParserError(ids, fault, socket),
   });
-  const pages = createPages();
+  const pages = [...createPages({ console }), ...(console ? createConsole(routes) : [])];
   const recentRequests = createRecentRequests();
   const clientAddress = createClientAddress(trustedProxies);
   const requestLog = createRequestLog({ clock, log, clientAddress });
@@ -77,7 +80,8 @@ export function createServer(deps: ServerDeps): Server {
     ids,
     requestLog,
     onAnswered(call) {
-      if (isSingleRequest(call)) recentRequests.add(call);
+      const single = { ...call, route: call.route.replace(consoleApi, '') };
+      if (isSingleRequest(single)) recentRequests.add(single);
       deps.onAnswered?.(call);
     },
     tracer: deps.tracer,
@@ -109,12 +113,12 @@ export function createServer(deps: ServerDeps): Server {
   };
   const budget = createBodyBudget(bodyBudgetBytes(limits));
   const mounting = { services, traffic, connections, budget, clientAddress, strangers };
-  for (const page of pages) mount(app, page, mounting);
-  for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
+  const mounted = [...pages, ...routes];
+  for (const route of mounted) if (route.body !== 'multipart') mount(app, route, mounting);
   // A scope of its own: the multipart plugin adds a hook to every request of its scope.
   app.register(async (forms) => {
     await forms.register(multipart);
-    for (const route of routes) if (route.body === 'multipart') mount(forms, route, mounting);
+    for (const route of mounted) if (route.body === 'multipart') mount(forms, route, mounting);
   });
 
   const sockets = acceptSockets(app, { ...mounting, ids, requestLog });

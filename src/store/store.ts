@@ -9,6 +9,7 @@ import type { FileStore } from './contract/files.ts';
 import type { LimitStore } from './contract/limits.ts';
 import type { ResponseStore } from './contract/responses.ts';
 import type { ResultStore } from './contract/results.ts';
+import type { SessionStore } from './contract/sessions.ts';
 import type { StorageStore } from './contract/storage.ts';
 import type { WebhookStore } from './contract/webhooks.ts';
 import type { WorkerStore } from './contract/workers.ts';
@@ -26,6 +27,7 @@ export interface Store extends Service {
   installation: InstallationStore;
   orgs: OrgStore;
   keys: KeyStore;
+  sessions: SessionStore;
   audit: AuditStore;
   files: FileStore;
   batches: BatchStore;

@@ -157,6 +157,16 @@ CREATE INDEX chats_by_expiry ON chats (expires_at, id);
 
 CREATE INDEX chats_by_org ON chats (org_id, id);
 
+CREATE TABLE console_sessions (
+  hash text PRIMARY KEY,
+  key_hash text NOT NULL,
+  key_is_configured integer NOT NULL,
+  host text NOT NULL,
+  created_at bigint NOT NULL,
+  expires_at bigint NOT NULL);
+
+CREATE INDEX console_sessions_by_expiry ON console_sessions (expires_at);
+
 CREATE TABLE conversation_items (
   conversation_id text NOT NULL,
   seq bigint NOT NULL,

@@ -45,12 +45,14 @@ export interface Layout {
   /** The links to the headings of this page; `''` for none. */
   contents: string;
   body: string;
+  /** True to link the console. */
+  console: boolean;
   /** The words searched for. */
   query?: string;
 }
 
 /** Returns a whole HTML document. */
-export function layOut({ title, up, pages, contents, body, query = '' }: Layout): string {
+export function layOut({ title, up, pages, contents, body, console, query = '' }: Layout): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -63,6 +65,7 @@ export function layOut({ title, up, pages, contents, body, query = '' }: Layout)
 <header>
 <button type="button" popovertarget="pages">Menu</button>
 <a href="${up || './'}">Offpeak</a>
+${console ? `<a href="${up}../console/">Console</a>` : ''}
 <form role="search" action="${up}search"><input type="search" name="q" value="${escape(query)}" maxlength="100" required placeholder="Search" aria-label="Search all pages"></form>
 ${contents && '<button type="button" class="of-page" popovertarget="contents">On this page</button>'}
 </header>

@@ -6,7 +6,7 @@ import { loadSite } from './site.ts';
 
 vi.mock('./site.ts', () => ({ loadSite: vi.fn<typeof loadSite>() }));
 
-const pages = createPages();
+const pages = createPages({ console: true });
 const get = (path: string, more: Partial<Incoming> = {}) =>
   pages
     .find((page) => page.path === path)!

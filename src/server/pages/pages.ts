@@ -1,3 +1,4 @@
+import { takesGzip } from '../accepted-encoding.ts';
 import type { Answer } from '../answer.ts';
 import type { Incoming, MountedRoute } from '../route.ts';
 import { moved, text } from './answers.ts';
@@ -6,9 +7,10 @@ import { memoizeAsync } from './memoize.ts';
 /**
  * The pages that a server shows to people, without a key: those of `docs/` as HTML and as Markdown, their search, their index for
  * language models, and the API reference. Each is loaded and rendered when it is first requested.
+ * @param console true to link the console
  */
-export function createPages(): MountedRoute[] {
-  const site = memoizeAsync(async () => (await import('./site.ts')).loadSite());
+export function createPages({ console }: { console: boolean }): MountedRoute[] {
+  const site = memoizeAsync(async () => (await import('./site.ts')).loadSite({ console }));
   const show = async (path: string, method: string, query: unknown = '') =>
     (await site())(path, method, typeof query === 'string' ? query : '');
   return [
@@ -32,11 +34,6 @@ export function createPages(): MountedRoute[] {
     }),
     page('/llms.txt', ({ method }) => show('../llms.txt', method)),
   ];
-}
-
-/** True where `accept-encoding` names gzip with a weight above zero. */
-function takesGzip(accepted = ''): boolean {
-  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accepted);
 }
 
 function page(path: string, handle: (incoming: Incoming) => Promise<Answer>): MountedRoute {

@@ -8,8 +8,11 @@ import { memoizeAsync } from './memoize.ts';
 import { createRenderer, escape, type PageSection } from './render.ts';
 import { createSearch } from './search.ts';
 
-/** Returns the handler of paths below `/docs/`. `query` is the input of the form of `/docs/search`. */
-export async function loadSite() {
+/**
+ * Returns the handler of paths below `/docs/`. `query` is the input of the form of `/docs/search`.
+ * @param console true to link the console
+ */
+export async function loadSite({ console }: { console: boolean }) {
   const library = await readLibrary();
   const renderer = await createRenderer(library);
   const search = memoizeAsync(() => createSearch(library, ({ markdown }) => renderer.sections(markdown)));
@@ -38,12 +41,14 @@ export async function loadSite() {
     const up = '../'.repeat(name.split('/').length - 1);
     const pages = linksToPages(name, up);
     const headings = linksToHeadings(renderer.sections(markdown));
-    return layOut({ title, up, pages, contents: headings, body: renderer.render(markdown, name) });
+    const body = renderer.render(markdown, name);
+    return layOut({ title, up, pages, contents: headings, body, console });
   }
 
   async function resultPage(query: string): Promise<string> {
     const body = `<h1>Search</h1>\n${(await search())(query)}`;
-    return layOut({ title: 'Search', up: '', pages: linksToPages('search', ''), contents: '', body, query });
+    const pages = linksToPages('search', '');
+    return layOut({ title: 'Search', up: '', pages, contents: '', body, query, console });
   }
 
   function linksToPages(own: string, up: string): string {

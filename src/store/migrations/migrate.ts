@@ -10,6 +10,7 @@ import { storage } from './0007-storage.ts';
 import { queuedWork } from './0008-queued-work.ts';
 import { batchSearch } from './0009-batch-search.ts';
 import { conversationItems } from './0010-conversation-items.ts';
+import { consoleSessions } from './0011-console-sessions.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   queuedWork,
   batchSearch,
   conversationItems,
+  consoleSessions,
 ];
 
 /**

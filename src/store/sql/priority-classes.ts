@@ -28,6 +28,7 @@ export const operations: {
   installation: requests('id claim'),
   orgs: { ...requests('insert get list names update'), ...engine('disabled budgets noteUsedUp') },
   keys: requests('insert findByHashes get list names update rotate revoke touch'),
+  sessions: requests('insert findByHashes remove'),
   audit: requests('append list'),
   files: requests(
     'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',

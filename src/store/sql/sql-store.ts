@@ -23,6 +23,7 @@ import { createSnapshots } from './batches/snapshots.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
 import { createResponses } from './responses/responses.ts';
+import { createSessions } from './accounts/sessions.ts';
 import { createStorage } from './storage.ts';
 import { createResults } from './batches/results.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
@@ -37,6 +38,7 @@ export function createSqlStore(db: Db): StoreOperations {
     installation: createInstallation(db),
     orgs: createOrgs(db),
     keys: createKeys(db),
+    sessions: createSessions(db),
     audit: createAuditLog(db),
     files: createFiles(db),
     batches: {

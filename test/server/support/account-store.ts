@@ -2,9 +2,13 @@ import { inspect } from 'node:util';
 import { emptyAuditLog } from '../../../src/core/audit.ts';
 import { type ApiKey, type Org, orgDefaults } from '../../../src/core/org.ts';
 import type { Store } from '../../../src/store/store.ts';
+import type { ConsoleSession } from '../../../src/store/contract/sessions.ts';
 import type { LedgerEntry } from '../../../src/store/contract/accounts.ts';
 
-export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'audit' | 'ledger' | 'ping'> {
+export interface AccountStore extends Pick<
+  Store,
+  'orgs' | 'keys' | 'sessions' | 'audit' | 'ledger' | 'ping'
+> {
   /** Hashes looked up so far. */
   readonly lookups: string[];
   readonly touched: { id: string; at: number }[][];
@@ -19,6 +23,7 @@ export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'audit' | 'l
 export function createAccountStore(): AccountStore {
   const orgs: Org[] = [];
   const keys: { key: ApiKey; hash: string }[] = [];
+  const sessions = new Map<string, ConsoleSession>();
   const lookups: string[] = [];
   const touched: { id: string; at: number }[][] = [];
   const written: LedgerEntry[][] = [];
@@ -29,7 +34,8 @@ export function createAccountStore(): AccountStore {
     written,
     failLedger: (n) => void (failures = n),
     ping: () => Promise.resolve(0),
-    dump: () => inspect({ orgs, keys, lookups, touched, written }, { depth: null, maxArrayLength: null }),
+    dump: () =>
+      inspect({ orgs, keys, sessions, lookups, touched, written }, { depth: null, maxArrayLength: null }),
     orgs: {
       insert: async (org) => void orgs.push(org),
       get: async (id) => orgs.find((org) => org.id === id),
@@ -78,6 +84,14 @@ export function createAccountStore(): AccountStore {
         return { ...row.key };
       },
       touch: async (uses) => void touched.push(uses),
+    },
+    sessions: {
+      insert: async (session) => void sessions.set(session.hash, session),
+      async findByHashes(hashes) {
+        lookups.push(...hashes);
+        return new Map(hashes.flatMap((hash) => [...sessions].filter(([known]) => known === hash)));
+      },
+      remove: async (hash) => void sessions.delete(hash),
     },
     audit: {
       append: () => Promise.reject(new Error('no change is added here')),

@@ -1,0 +1,64 @@
+import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import type { ConsoleSessionBody } from '../../../src/wire/admin/console-session.ts';
+import { sendJson } from './send.ts';
+
+export type Session = ConsoleSessionBody;
+export type Scope = Session['scopes'][number];
+
+export const sessionKey = ['session'] as const;
+const path = '/console/session';
+
+/** The session; null where nobody is signed in. */
+export function useSessionQuery(): UseQueryResult<Session | null> {
+  return useQuery({
+    queryKey: sessionKey,
+    queryFn: ({ signal }) => sendJson<Session | null>(new Request(path, { signal })),
+    staleTime: 60_000,
+    refetchInterval: 60_000,
+  });
+}
+
+/** Exchanges a key for a session. The key is in no state of the page afterwards. */
+export function useSignIn() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (key: string) =>
+      sendJson<Session>(
+        new Request(path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ key }),
+        }),
+      ),
+    gcTime: 0,
+    onSuccess(session) {
+      // What the session before it showed may be none of this one's business.
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+      queries.setQueryData(sessionKey, session);
+    },
+  });
+}
+
+/** Ends the session and forgets everything that it showed. */
+export function useSignOut() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => sendJson(new Request(path, { method: 'DELETE' })),
+    onSettled() {
+      queries.clear();
+      queries.setQueryData(sessionKey, null);
+    },
+  });
+}
+
+/** Session of the signed-in user. Only inside of the shell, which is shown to nobody else. */
+export function useSession(): Session {
+  const { data } = useSessionQuery();
+  if (!data) throw new Error('this part is shown without a session');
+  return data;
+}
+
+/** True where the key has a scope. An admin also sees usage. */
+export function hasScope(session: Pick<Session, 'scopes'>, scope: Scope): boolean {
+  return session.scopes.includes(scope) || (scope === 'usage' && session.scopes.includes('admin'));
+}

@@ -1,0 +1,16 @@
+import { useState } from 'react';
+import { useSessionQuery } from '../api/session.ts';
+import { ErrorState } from '../parts/error-state.tsx';
+import { Shell } from './shell.tsx';
+import { SignIn } from './sign-in.tsx';
+
+/** Shows the screens to those who are signed in, and the sign-in in place of them to others: the address stays. */
+export function Root() {
+  const { data: session, error, refetch } = useSessionQuery();
+  const [wasSignedIn, setSignedIn] = useState(false);
+  if (session && !wasSignedIn) setSignedIn(true);
+  if (session) return <Shell session={session} />;
+  if (session === null) return <SignIn hasEnded={wasSignedIn} />;
+  if (error) return <ErrorState error={error} what="The console" onRetry={() => void refetch()} />;
+  return null;
+}

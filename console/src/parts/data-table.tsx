@@ -1,0 +1,258 @@
+import {
+  columnVisibilityFeature,
+  type ColumnDef,
+  createSortedRowModel,
+  type RowSelectionState,
+  rowSelectionFeature,
+  type RowData,
+  rowSortingFeature,
+  type SortingState,
+  tableFeatures,
+  type Updater,
+  useTable,
+} from '@tanstack/react-table';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import css from './data-table.module.css';
+import { useRowKeys } from './use-row-keys.ts';
+
+export interface Column<Row extends RowData> {
+  /** Name in the address and in `visible`. */
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  /** `end` for numbers. */
+  align?: 'end';
+  /** Pixels; columns without a width share what is left. */
+  width?: number;
+  /** Value to sort by; a column without one cannot be sorted. */
+  sortBy?: (row: Row) => string | number;
+}
+
+interface DataTableProps<Row extends RowData> {
+  /** Name of the table for screen readers, not shown. */
+  caption: string;
+  /** Stable between renders, as `rows` and `rowId`. */
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowId: (row: Row) => string;
+  /** Ids of the columns shown; all if absent. */
+  visible?: readonly string[];
+  /** Shown in place of rows. */
+  empty?: ReactNode;
+  /** Opens a row, by click or Enter. */
+  onOpen?: (row: Row) => void;
+  sorting?: SortingState;
+  onSort?: (sorting: SortingState) => void;
+  /** Selected rows by id. */
+  selection?: RowSelectionState;
+  onSelect?: (selection: RowSelectionState) => void;
+  /** Height of a box in which the rows scroll, such as `70vh`: only rows in view exist then. All rows are shown if absent. */
+  height?: string;
+  /** Called near the end of the rows, to load more. */
+  onEnd?: () => void;
+  /** Number of all rows, where more can be loaded. */
+  total?: number;
+}
+
+const features = tableFeatures({
+  columnVisibilityFeature,
+  rowSelectionFeature,
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+});
+
+const rowHeight = 36;
+const flexibleWidth = 160;
+const noSelection: RowSelectionState = {};
+const noSorting: SortingState = [];
+
+/** Table with sorting, selection and rows by the thousand. It scrolls sideways in its own box. */
+export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
+  const { columns, rows, rowId, visible, onOpen, onSort, onSelect, onEnd, height } = props;
+  const { sorting = noSorting, selection = noSelection } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const definitions = useMemo(() => columns.map(toDefinition), [columns]);
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows,
+    getRowId: rowId,
+    state: { sorting, rowSelection: selection, columnVisibility: visibility(columns, visible) },
+    onSortingChange: (change: Updater<SortingState>) => onSort?.(next(change, sorting)),
+    onRowSelectionChange: (change: Updater<RowSelectionState>) => onSelect?.(next(change, selection)),
+  });
+  const all = table.getRowModel().rows;
+  const virtual = useVirtualizer({
+    count: all.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => all[index]!.id,
+    overscan: 12,
+    enabled: height !== undefined,
+  });
+  const items = height === undefined ? undefined : virtual.getVirtualItems();
+  const first = items?.[0]?.index ?? 0;
+  const last = items ? (items.at(-1)?.index ?? -1) : all.length - 1;
+  const isNearEnd = items !== undefined && last >= all.length - 20;
+  useEffect(() => {
+    if (isNearEnd) onEnd?.();
+  }, [isNearEnd, all.length, onEnd]);
+  const rowKeys = useRowKeys(box, {
+    count: all.length,
+    open: onOpen && ((index) => onOpen(all[index]!.original)),
+    scrollTo: (index) => items && virtual.scrollToIndex(index),
+  });
+
+  const shown = columns.filter(({ id }) => visible?.includes(id) ?? true);
+  const width = shown.reduce((sum, { width: each = flexibleWidth }) => sum + each, onSelect ? 36 : 0);
+  const span = shown.length + (onSelect ? 1 : 0);
+  return (
+    <div ref={box} className={css.box} style={{ maxHeight: height }}>
+      <table
+        className={css.table}
+        style={{ minWidth: width }}
+        aria-rowcount={(props.total ?? all.length) + 1}
+        onKeyDown={rowKeys.onKeyDown}
+      >
+        <caption className="visually-hidden">{props.caption}</caption>
+        <colgroup>
+          {onSelect && <col style={{ width: 36 }} />}
+          {shown.map(({ id, width: each }) => (
+            <col key={id} style={{ width: each }} />
+          ))}
+        </colgroup>
+        <thead>
+          {table.getHeaderGroups().map((group) => (
+            <tr key={group.id} aria-rowindex={1}>
+              {onSelect && (
+                <th scope="col">
+                  <input
+                    type="checkbox"
+                    aria-label="Select all rows"
+                    checked={all.length > 0 && table.getIsAllRowsSelected()}
+                    onChange={table.getToggleAllRowsSelectedHandler()}
+                  />
+                </th>
+              )}
+              {group.headers.map((header) => {
+                const column = columns.find(({ id }) => id === header.column.id)!;
+                const sorted = header.column.getIsSorted();
+                const canSort = onSort !== undefined && column.sortBy !== undefined;
+                return (
+                  <th
+                    key={header.id}
+                    scope="col"
+                    data-align={column.align}
+                    aria-sort={sorted ? (sorted === 'asc' ? 'ascending' : 'descending') : undefined}
+                  >
+                    {canSort ? (
+                      <button
+                        type="button"
+                        className={css.sort}
+                        onClick={header.column.getToggleSortingHandler()}
+                      >
+                        {column.header}
+                        <span aria-hidden="true">{sorted ? (sorted === 'asc' ? ' ↑' : ' ↓') : ''}</span>
+                      </button>
+                    ) : (
+                      column.header
+                    )}
+                  </th>
+                );
+              })}
+            </tr>
+          ))}
+        </thead>
+        <tbody>
+          {items && <Spacer height={items[0]?.start ?? 0} span={span} />}
+          {all.slice(first, last + 1).map((row, offset) => {
+            const index = first + offset;
+            return (
+              <tr
+                key={row.id}
+                aria-rowindex={index + 2}
+                aria-selected={onSelect ? row.getIsSelected() : undefined}
+                data-open={onOpen && true}
+                {...rowKeys.rowProps(index)}
+                onClick={onOpen && ((event) => isPlainClick(event) && onOpen(row.original))}
+              >
+                {onSelect && (
+                  <td>
+                    <input
+                      type="checkbox"
+                      aria-label={`Select row ${index + 1}`}
+                      checked={row.getIsSelected()}
+                      onChange={row.getToggleSelectedHandler()}
+                    />
+                  </td>
+                )}
+                {row.getVisibleCells().map((cell) => (
+                  <td key={cell.id} data-align={columns.find(({ id }) => id === cell.column.id)?.align}>
+                    <table.FlexRender cell={cell} />
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          {items && <Spacer height={virtual.getTotalSize() - (items.at(-1)?.end ?? 0)} span={span} />}
+          {all.length === 0 && props.empty && (
+            <tr>
+              <td colSpan={span} className={css.empty}>
+                {props.empty}
+              </td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Space of the rows out of view. */
+function Spacer({ height, span }: { height: number; span: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr aria-hidden="true">
+      <td colSpan={span} className={css.spacer} style={{ height }} />
+    </tr>
+  );
+}
+
+/** False for a click on a link, a button or a field in the row, and for one that ends a selection of text. */
+function isPlainClick({ target }: { target: EventTarget }): boolean {
+  const inner = target instanceof Element && target.closest('a, button, input, label, select');
+  return !inner && String(document.getSelection() ?? '') === '';
+}
+
+function toDefinition<Row extends RowData>({
+  id,
+  header,
+  cell,
+  sortBy,
+}: Column<Row>): ColumnDef<typeof features, Row> {
+  return {
+    id,
+    header,
+    accessorFn: sortBy ?? (() => null),
+    enableSorting: sortBy !== undefined,
+    sortFn: (a, b) => compare(sortBy?.(a.original), sortBy?.(b.original)),
+    cell: ({ row }) => cell(row.original),
+  };
+}
+
+function compare(a: string | number = '', b: string | number = ''): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a).localeCompare(String(b));
+}
+
+function visibility<Row extends RowData>(
+  columns: readonly Column<Row>[],
+  visible: readonly string[] | undefined,
+) {
+  return Object.fromEntries(columns.map(({ id }) => [id, visible?.includes(id) ?? true]));
+}
+
+function next<T>(change: Updater<T>, current: T): T {
+  return typeof change === 'function' ? (change as (value: T) => T)(current) : change;
+}

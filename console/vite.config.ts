@@ -1,0 +1,29 @@
+import { defineConfig } from 'vite';
+
+/** Server that `npm run dev:console` takes the API from. */
+const server = process.env['OFFPEAK_URL'] ?? 'http://127.0.0.1:8080';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/console/',
+  build: {
+    outDir: '../dist/console',
+    emptyOutDir: true,
+    target: 'es2023',
+    // The policy allows no inline scripts, and no data but images.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      // Packages mark files for React's servers, which the console has none of.
+      checks: { moduleLevelDirective: false },
+    },
+  },
+  server: {
+    proxy: {
+      '/console/api': server,
+      '/console/session': server,
+      '/docs': server,
+    },
+  },
+});
