@@ -6,6 +6,7 @@ const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({
   lines: 0,
   chunks: 0,
   claimedDue: {},
+  moreOrgs: 0,
   ...fields,
 });
 
@@ -82,6 +83,25 @@ describe('chooseChunks', () => {
     expect(orgs(queues, { claimedDue: { a: 5, b: 6 } })).toBe('b');
     expect(orgs(queues, { chunks: 2, claimedDue: { a: 6 } })).toBe('aba');
     expect(orgs(queues, { claimedDue: { a: 5 } })).toBe('');
+  });
+
+  it('takes a chunk of each org without claimed lines beyond the minimums, least served first', () => {
+    const queues = [queue('a', 9), queue('b', 9, { start: 9 }), queue('c', 9, { start: 8 })];
+    expect(orgs(queues, { claimedDue: { a: 0 }, moreOrgs: 9 })).toBe('cb');
+    expect(orgs(queues, { claimedDue: { a: 0 }, moreOrgs: 1 })).toBe('c');
+    expect(orgs(queues, { claimedDue: { a: 0, b: 0, c: 0 }, moreOrgs: 9 })).toBe('');
+    expect(orgs(queues, { claimedDue: { a: 0 }, moreOrgs: 0 })).toBe('');
+  });
+
+  it('counts an org that got a chunk within the minimums as one with claimed lines', () => {
+    const queues = [queue('a', 9), queue('b', 9, { start: 900 })];
+    expect(orgs(queues, { chunks: 2, moreOrgs: 9 })).toBe('aab');
+    expect(orgs(queues, { chunks: 2, moreOrgs: 1 })).toBe('aa');
+  });
+
+  it('takes both an urgent chunk and those of further orgs', () => {
+    const queues = [queue('a', 9, { due: 4 }), queue('b', 9, { start: 9 })];
+    expect(orgs(queues, { claimedDue: { a: 5 }, moreOrgs: 9 })).toBe('ab');
   });
 
   it('skips suspects beyond the limit, and takes one of the worst alone', () => {

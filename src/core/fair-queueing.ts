@@ -36,6 +36,8 @@ export interface ClaimTarget {
   chunks: number;
   /** Lowest `due` already claimed, by org: one more urgent chunk is taken beyond the minimums. */
   claimedDue: Readonly<Record<string, number>>;
+  /** Number of orgs not in `claimedDue` that get a chunk beyond the minimums, so that none waits for the claimed lines of others. */
+  moreOrgs: number;
 }
 
 /** Limit on suspect chunks: `max` chunks with exactly `minKills` kills, or, if `mayTakeAlone`, one with more kills. */
@@ -59,11 +61,13 @@ export function chooseChunks(
 ): { chunks: ReadyChunk[]; isTruncated: boolean } {
   const chosen: ReadyChunk[] = [];
   const waiting = queues.map((queue) => ({ ...queue, at: 0 }));
+  const served = new Set(Object.keys(wish.claimedDue));
+  let { moreOrgs } = wish;
   let lines = 0;
   let hurried = false;
   for (;;) {
     const isFull = lines >= wish.lines && chosen.length >= wish.chunks;
-    if (isFull && hurried) return { chunks: chosen, isTruncated: false };
+    if (isFull && hurried && moreOrgs <= 0) return { chunks: chosen, isTruncated: false };
     let best: { queue: (typeof waiting)[number]; chunk: ReadyChunk; turn: number } | undefined;
     let cutAt = Number.POSITIVE_INFINITY;
     for (const queue of waiting) {
@@ -73,7 +77,7 @@ export function chooseChunks(
         if (queue.hasMore) cutAt = Math.min(cutAt, queue.start);
         continue;
       }
-      if (isFull && chunk.due >= (wish.claimedDue[queue.orgId] ?? Number.NEGATIVE_INFINITY)) continue;
+      if (isFull && !mayExceed(chunk)) continue;
       const turn = queue.start - (chunk.late ? lateCredit : 0);
       if (!best || turn < best.turn || (turn === best.turn && compareUrgency(chunk, best.chunk) < 0))
         best = { queue, chunk, turn };
@@ -81,7 +85,9 @@ export function chooseChunks(
     if (!isFull && cutAt < (best?.turn ?? Number.POSITIVE_INFINITY))
       return { chunks: chosen, isTruncated: true };
     if (!best) return { chunks: chosen, isTruncated: false };
-    hurried ||= isFull;
+    if (isFull && served.has(best.queue.orgId)) hurried = true;
+    else if (!served.has(best.queue.orgId)) moreOrgs--;
+    served.add(best.queue.orgId);
     best.queue.at++;
     best.queue.start += advance(best.chunk.est, best.queue.weight);
     const { kills } = best.chunk;
@@ -91,6 +97,12 @@ export function chooseChunks(
     }
     lines += best.chunk.lines;
     chosen.push(best.chunk);
+  }
+
+  /** True if the chunk may be taken beyond the minimums. */
+  function mayExceed({ orgId, due }: ReadyChunk): boolean {
+    if (!served.has(orgId)) return moreOrgs > 0;
+    return !hurried && due < (wish.claimedDue[orgId] ?? Number.NEGATIVE_INFINITY);
   }
 }
 

@@ -21,6 +21,24 @@ const failing =
     return { ...parts, inference: { ...inference, runLine } };
   };
 
+/** Claims no lines of orgs that have none, beyond the room; then the order of claims alone divides the slots. */
+const claimingInOrder =
+  (plant: Plant): Plant =>
+  (parts, world) =>
+    plant(
+      around(parts, {
+        batches: {
+          claim: (worker, wanted, options) =>
+            parts.store.batches.claim(
+              worker,
+              wanted.map((each) => ({ ...each, moreOrgs: 0 })),
+              options,
+            ),
+        },
+      }),
+      world,
+    );
+
 /** Bugs in the sending of lines to engines. */
 export const plantedSending: Record<string, Plant> = {
   'lines run on after their lease was lost': inClass(LocalWork, 'keepOnly', () => () => {}),
@@ -67,14 +85,18 @@ export const plantedSending: Record<string, Plant> = {
         return original.call(this, model) > 3 ? 1 : 0;
       },
   ),
-  'an org waits until all others are done': inSql('batches.claim', [
-    '(SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id)',
-    "CASE found.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END",
-  ]),
-  'an org that idled comes back at its old place in the queue': inSql('batches.claim', [
-    'SELECT model, virtual_time FROM queues',
-    'SELECT model, 0 AS virtual_time FROM queues',
-  ]),
+  'an org waits until all others are done': claimingInOrder(
+    inSql('batches.claim', [
+      '(SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id)',
+      "CASE found.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END",
+    ]),
+  ),
+  'an org that idled comes back at its old place in the queue': claimingInOrder(
+    inSql('batches.claim', [
+      'SELECT model, virtual_time FROM queues',
+      'SELECT model, 0 AS virtual_time FROM queues',
+    ]),
+  ),
   'answers wait to be recorded': (parts) =>
     around(parts, {
       results: {

@@ -14,7 +14,7 @@ export type Ack =
 const [path, life] = process.argv.slice(2) as [string, string];
 let made = 0;
 const total = 400;
-const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 2, claimedDue: {} };
+const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 2, claimedDue: {}, moreOrgs: 0 };
 const suspects = { minKills: 99, max: 0, mayTakeAlone: false };
 
 const acknowledge = (ack: Ack) => writeSync(1, `${JSON.stringify(ack)}\n`);

@@ -235,7 +235,14 @@ export async function claimOf(
 ): Promise<Chunk[]> {
   const claimed: Chunk[] = [];
   while (claimed.length < count) {
-    const wanted = { model, names: [model], lines: 0, chunks: count - claimed.length, claimedDue: {} };
+    const wanted = {
+      model,
+      names: [model],
+      lines: 0,
+      chunks: count - claimed.length,
+      claimedDue: {},
+      moreOrgs: 0,
+    };
     const claim = await store.batches.claim(worker, [wanted], { now, suspects, only: [batchId] });
     if (claim.faults.length > 0) throw new Error(claim.faults[0]!.message);
     if (claim.chunks.length === 0) break;

@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(() => db.close());
 
 const find = async ({ id }: Batch) => (await store.batches.find(id))!;
-const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 9, claimedDue: {} };
+const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 9, claimedDue: {}, moreOrgs: 0 };
 
 describe('a batch that is about to expire', () => {
   const ends: [what: string, end: (batch: Batch) => Promise<unknown>, closing: string | null][] = [

@@ -107,8 +107,8 @@ describe('Demand', () => {
   it('requests all models at once, under every name', () => {
     lost = ['gone'];
     expect(demand.wanted()).toEqual([
-      { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, claimedDue: {} },
-      { model: 'gone', names: ['gone'], lines: 128, chunks: 0, claimedDue: {} },
+      { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, claimedDue: {}, moreOrgs: 64 },
+      { model: 'gone', names: ['gone'], lines: 128, chunks: 0, claimedDue: {}, moreOrgs: 64 },
     ]);
   });
 
@@ -118,8 +118,23 @@ describe('Demand', () => {
     work.chunks.add(claimedChunk({ seq: 2, batch: batch('a', 4), lines: 60 }));
     work.chunks.add(claimedChunk({ seq: 3, batch: batch('b', 9), lines: 1 }));
     expect(demand.wanted()).toEqual([
-      { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, claimedDue: { a: 4, b: 9 } },
+      { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, claimedDue: { a: 4, b: 9 }, moreOrgs: 62 },
     ]);
+  });
+
+  it('requests lines of further orgs, however many lines of others are claimed', () => {
+    work.chunks.add(claimedChunk({ seq: 1, lines: 500 }));
+    expect(demand.wanted()).toMatchObject([{ lines: 0, claimedDue: { org_1: 0 }, moreOrgs: 63 }]);
+    for (let n = 2; n <= 70; n++)
+      work.chunks.add(claimedChunk({ seq: n, batch: runningBatch({ id: `b${n}`, orgId: `org_${n}` }) }));
+    expect(demand.wanted()).toMatchObject([{ moreOrgs: 0 }]);
+  });
+
+  it('does not take an org whose lines wait for a server as one without claimed lines', () => {
+    const parked = claimedChunk({ seq: 1, batch: runningBatch({ id: 'b', orgId: 'small' }), lines: 1 });
+    work.chunks.add(parked);
+    work.chunks.park(parked, work.chunks.take(parked)!);
+    expect(demand.wanted()).toMatchObject([{ claimedDue: { small: 0 } }]);
   });
 
   it('wants nothing for names that became aliases, or that this process no longer serves', () => {
@@ -174,7 +189,7 @@ describe('Demand', () => {
       await clock.advance(1_000);
       waiting = refused('upstream_error');
       room = 1;
-      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, claimedDue: {} }]);
+      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, claimedDue: {}, moreOrgs: 0 }]);
       work.chunks.add(claimedChunk({ lines: 2 }));
       expect(demand.wanted()).toEqual([]);
     });

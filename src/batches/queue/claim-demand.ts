@@ -16,6 +16,8 @@ import type { LocalWork } from '../claimed/local-work.ts';
 const minAhead = 64;
 /** A claim also brings the lines answered in `ms`, at most `maxLines`, so that a fast engine costs few claims a second. */
 const ahead = { ms: 250, maxLines: 512 } as const;
+/** Orgs of a model that have lines claimed at a time; more of them take turns by the chunk. */
+const maxOrgs = 64;
 /** An overload shorter than this ends before another process could claim released chunks. */
 const briefMs = 5_000;
 /** Time after which the load of all peers is current: a dead process counts as available until its lease ends (`leaseLifeMs`). */
@@ -130,15 +132,16 @@ export class ClaimDemand {
   wanted(): ClaimRequest[] {
     const { recorder, catalog } = this.#deps;
     if (!recorder.hasRoom) return [];
-    const leastDue = this.#leastDue();
     return this.models().flatMap((model) => {
       const wants = this.wants(model);
-      const claimedDue = this.onlyProbes(model) ? {} : (leastDue.get(model) ?? {});
-      if (!wants && Object.keys(claimedDue).length === 0) return [];
+      const claimedDue = Object.fromEntries(this.onlyProbes(model) ? [] : this.#claimedDue(model));
+      const orgs = Object.keys(claimedDue).length;
+      if (!wants && orgs === 0) return [];
+      const moreOrgs = this.onlyProbes(model) ? 0 : Math.max(0, maxOrgs - orgs);
       const { aliases = [] } = catalog.find(model) ?? {};
       const lines = wants ? this.#lines(model) : 0;
       const chunks = wants ? this.#lackingChunks(model) : 0;
-      return { model, names: [model, ...aliases], lines, chunks, claimedDue };
+      return { model, names: [model, ...aliases], lines, chunks, claimedDue, moreOrgs };
     });
   }
 
@@ -164,14 +167,13 @@ export class ClaimDemand {
     return lacking + Math.floor(soon);
   }
 
-  /** Lowest `due` of the claimed chunks with unsent lines, by model and org. */
-  #leastDue(): Map<string, Record<string, number>> {
-    const least = new Map<string, Record<string, number>>();
-    for (const { model, batch, todo } of this.#deps.work.chunks.all) {
-      if (todo.length === 0) continue;
-      const ofModel = least.get(model) ?? {};
-      least.set(model, ofModel);
-      ofModel[batch.orgId] = Math.min(ofModel[batch.orgId] ?? Number.POSITIVE_INFINITY, batch.due);
+  /** Lowest `due` of the claimed chunks of a model with unsent lines, by org. */
+  #claimedDue(model: string): Map<string, number> {
+    const least = new Map<string, number>();
+    for (const claimed of this.#deps.work.chunks.all) {
+      const { batch, todo, parked } = claimed;
+      if (claimed.model !== model || todo.length + parked.length === 0) continue;
+      least.set(batch.orgId, Math.min(least.get(batch.orgId) ?? Number.POSITIVE_INFINITY, batch.due));
     }
     return least;
   }

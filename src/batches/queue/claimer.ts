@@ -215,7 +215,7 @@ export class Claimer {
         work.chunks.add(each);
       }
     }
-    fairness.setWorking(new Set(work.batches().map(({ orgId }) => orgId)));
+    fairness.setWorking(work.chunks.all);
     const ahead = claimed.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
     await readAhead(blobs, ahead, before);
     dispatch();

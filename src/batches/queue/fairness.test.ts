@@ -1,53 +1,95 @@
-import { describe, expect, it } from 'vitest';
-import { Fairness } from './fairness.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Fairness, VirtualTimes } from './fairness.ts';
 
-describe('Fairness', () => {
-  it('adds up the tokens of an org', () => {
-    const fairness = new Fairness();
-    fairness.setWorking(new Set(['a']));
-    fairness.charge({ orgId: 'a', weight: 1 }, 100);
-    fairness.charge({ orgId: 'a', weight: 1 }, -30);
-    expect(fairness.served('a')).toBe(70);
+const of = (orgId: string, weight = 1) => ({ orgId, weight });
+
+describe('VirtualTimes', () => {
+  let times: VirtualTimes;
+  beforeEach(() => {
+    times = new VirtualTimes();
+    times.setWorking(new Set(['a', 'b']));
+  });
+
+  it('adds up the tokens of an org, those of lines in flight by estimate', () => {
+    const settle = times.charge(of('a'), 100);
+    expect(times.served('a')).toBe(100);
+    settle(70);
+    expect(times.served('a')).toBe(70);
+  });
+
+  it('charges nothing for a line that was not served', () => {
+    times.charge(of('a'), 100)(0);
+    expect(times.served('a')).toBe(0);
   });
 
   it('counts the tokens of an org with a weight for less', () => {
-    const fairness = new Fairness();
-    fairness.setWorking(new Set(['a']));
-    fairness.charge({ orgId: 'a', weight: 2 }, 100);
-    expect(fairness.served('a')).toBe(50);
+    times.charge(of('a', 2), 100);
+    expect(times.served('a')).toBe(50);
+  });
+
+  it('charges lines in flight as much of their estimate as recent lines used', () => {
+    times.charge(of('a'), 1_000)(100);
+    times.charge(of('b'), 500);
+    expect(times.served('b')).toBeCloseTo(50);
+    for (let n = 0; n < 500; n++) times.charge(of('a'), 1_000)(900);
+    const before = times.served('b');
+    times.charge(of('b'), 500);
+    expect(times.served('b') - before).toBeCloseTo(450, 0);
+  });
+
+  it('corrects a charge exactly, whatever the others used meanwhile', () => {
+    const settle = times.charge(of('a'), 1_000);
+    times.charge(of('b'), 1_000)(10);
+    settle(40);
+    expect(times.served('a')).toBe(40);
   });
 
   it('lets an org that was away in at the least of those at work: idling earns nothing', () => {
-    const fairness = new Fairness();
-    fairness.setWorking(new Set(['a', 'b']));
-    fairness.charge({ orgId: 'a', weight: 1 }, 1_000);
-    fairness.charge({ orgId: 'b', weight: 1 }, 400);
-    fairness.setWorking(new Set(['a', 'b', 'new']));
-    expect(fairness.served('new')).toBe(400);
+    times.charge(of('a'), 1_000);
+    times.charge(of('b'), 400);
+    times.setWorking(new Set(['a', 'b', 'new']));
+    expect(times.served('new')).toBe(400);
   });
 
   it('puts an org that comes back at the least of those at work, not before them', () => {
-    const fairness = new Fairness();
-    fairness.setWorking(new Set(['a', 'b']));
-    fairness.charge({ orgId: 'a', weight: 1 }, 1_000);
-    fairness.charge({ orgId: 'b', weight: 1 }, 900);
-    fairness.setWorking(new Set(['b']));
-    fairness.setWorking(new Set(['a', 'b']));
-    expect(fairness.served('a')).toBe(900);
+    times.charge(of('a'), 1_000);
+    times.charge(of('b'), 900);
+    times.setWorking(new Set(['b']));
+    times.setWorking(new Set(['a', 'b']));
+    expect(times.served('a')).toBe(900);
   });
 
   it('treats an unknown org as new', () => {
-    const fairness = new Fairness();
-    fairness.setWorking(new Set(['a']));
-    fairness.charge({ orgId: 'a', weight: 1 }, 50);
-    expect(fairness.served('unknown')).toBe(50);
+    times.setWorking(new Set(['a']));
+    times.charge(of('a'), 50);
+    expect(times.served('unknown')).toBe(50);
   });
 
   it('starts over when no org has work', () => {
+    times.charge(of('a'), 50);
+    times.setWorking(new Set());
+    expect(times.served('a')).toBe(0);
+  });
+});
+
+describe('Fairness', () => {
+  const work = (...lines: [model: string, orgId: string][]) =>
+    lines.map(([model, orgId]) => ({ model, batch: { orgId } }));
+
+  it('counts each model apart: much work for one model does not delay the first work for another', () => {
     const fairness = new Fairness();
-    fairness.setWorking(new Set(['a']));
-    fairness.charge({ orgId: 'a', weight: 1 }, 50);
-    fairness.setWorking(new Set());
-    expect(fairness.served('a')).toBe(0);
+    fairness.setWorking(work(['m1', 'a'], ['m2', 'b']));
+    fairness.of('m1').charge(of('a'), 9_000);
+    fairness.of('m2').charge(of('b'), 50);
+    fairness.setWorking(work(['m1', 'a'], ['m2', 'b'], ['m2', 'a']));
+    expect(fairness.of('m2').served('a')).toBe(50);
+  });
+
+  it('forgets the time of orgs without work of a model', () => {
+    const fairness = new Fairness();
+    fairness.setWorking(work(['m1', 'a']));
+    fairness.of('m1').charge(of('a'), 50);
+    fairness.setWorking(work(['m2', 'a']));
+    expect(fairness.of('m1').served('a')).toBe(0);
   });
 });

@@ -1,18 +1,18 @@
 import { compareUrgency } from '../../core/urgency.ts';
-import type { Fairness } from '../queue/fairness.ts';
+import type { VirtualTimes } from '../queue/fairness.ts';
 import type { ClaimedChunk, ClaimedChunks, RunningBatch } from '../claimed/claimed-chunks.ts';
 import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 
 /**
- * Chooses the chunk whose next line is sent (batch-engine.md, "Running"): of the least-served org, then with the lowest `due`,
+ * Chooses the chunk whose next line is sent (batch-engine.md, "Running"): of the org with the least virtual time, then with the lowest `due`,
  * then with the fewest lines in flight, so that a cache per slot sees one prefix each. Chunks that wait for a cache warm-up
  * come last. With cache affinity, prefixes without a line in flight come first, and those still in a slot before cold ones.
  */
 export function nextChunk(
   chunks: ClaimedChunks,
   model: string,
-  fairness: Pick<Fairness, 'served'>,
+  times: Pick<VirtualTimes, 'served'>,
   warmup: Pick<PrefixWarmup, 'shouldWait'>,
   prefixes: SlotPrefixes | null = null,
   mayRun: (batch: RunningBatch) => boolean = () => true,
@@ -43,6 +43,6 @@ export function nextChunk(
   }
 
   function served({ batch }: ClaimedChunk): number {
-    return fairness.served(batch.orgId);
+    return times.served(batch.orgId);
   }
 }

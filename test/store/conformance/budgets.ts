@@ -241,7 +241,7 @@ export function budgetTests(on: Stores): void {
         outcome: 'budget_used_up',
         budget,
       });
-      const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks: 9, claimedDue: {} }];
+      const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks: 9, claimedDue: {}, moreOrgs: 0 }];
       const suspects = { minKills: 99, max: 0, mayTakeAlone: false };
       const claimed = await on.store.batches.claim('w', wanted, {
         now: start,

@@ -83,8 +83,8 @@ export function controlTests(on: Stores): void {
       const claimable = async () => {
         const wanted = [
           // Claimed under an alias too: a pause names the id.
-          { model: 'm1', names: ['m1', 'alias'], lines: 99, chunks: 0, claimedDue: {} },
-          { model: 'm2', names: ['m2'], lines: 99, chunks: 0, claimedDue: {} },
+          { model: 'm1', names: ['m1', 'alias'], lines: 99, chunks: 0, claimedDue: {}, moreOrgs: 0 },
+          { model: 'm2', names: ['m2'], lines: 99, chunks: 0, claimedDue: {}, moreOrgs: 0 },
         ];
         const { chunks } = await on.other.batches.claim('w', wanted, { now: start, suspects });
         await on.other.batches.release('w', chunks);

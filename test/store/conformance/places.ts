@@ -8,7 +8,7 @@ import { addBatch, lease, makeOrg, start } from '../fixtures.ts';
 export function placeTests(on: Stores): void {
   const suspects = { minKills: 2, max: 1, mayTakeAlone: true };
   const claim = async (chunks = 1): Promise<Chunk[]> => {
-    const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks, claimedDue: {} }];
+    const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks, claimedDue: {}, moreOrgs: 0 }];
     return (await on.store.batches.claim('w', wanted, { now: start, suspects })).chunks;
   };
   const add = (priority: number, fields: Partial<Batch> = {}) =>
@@ -104,7 +104,7 @@ export function placeTests(on: Stores): void {
     test('is known to the process that runs its lines', async () => {
       await on.store.orgs.insert(makeOrg({ id: 'org_a', weight: 2 }));
       await add(5);
-      const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks: 1, claimedDue: {} }];
+      const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks: 1, claimedDue: {}, moreOrgs: 0 }];
       const { batches } = await on.store.batches.claim('w', wanted, { now: start, suspects });
       expect(batches.map(({ weight }) => weight)).toEqual([2]);
     });

@@ -21,7 +21,7 @@ export function queueTests(on: Stores): void {
   const suspects = { minKills: 2, max: 1, mayTakeAlone: true };
   const want = (fields: Partial<ClaimRequest> = {}): ClaimRequest => {
     const model = fields.model ?? 'm1';
-    return { model, names: [model], lines: 0, chunks: 1, claimedDue: {}, ...fields };
+    return { model, names: [model], lines: 0, chunks: 1, claimedDue: {}, moreOrgs: 0, ...fields };
   };
   const claim = async (
     wanted: ClaimRequest[],
@@ -193,6 +193,30 @@ export function queueTests(on: Stores): void {
       const small = await addBatch(on.store, { total: 8, due: start + 2 });
       expect(ids((await claim([inHand])).chunks)).toEqual(place(small, 1));
       expect([large, other]).toHaveLength(2);
+    });
+
+    test('takes a chunk of each org without claimed lines beyond the minimums', async () => {
+      const held = await addBatch(on.store, { total: 40 });
+      const beyond = want({ chunks: 0, claimedDue: { org_a: start }, moreOrgs: 9 });
+      expect((await claim([beyond])).chunks).toEqual([]);
+      const others = [];
+      for (const orgId of ['org_b', 'org_0', 'org_c'])
+        others.push(await addBatch(on.store, { total: 40, orgId }));
+      const [first] = (await claim([{ ...beyond, moreOrgs: 1 }])).batches;
+      expect(others.map(({ id }) => id)).toContain(first!.id);
+      const rest = others.filter(({ id }) => id !== first!.id);
+      const claimedDue = { org_a: start, [first!.orgId]: start };
+      const { chunks } = await claim([{ ...beyond, claimedDue }]);
+      expect(ids(chunks)).toEqual(rest.flatMap((batch) => place(batch, 1)).toSorted());
+      expect(held.total).toBe(40);
+    });
+
+    test('finds orgs without claimed lines behind many that have some', async () => {
+      const orgIds = range(0, 12).map((n) => `org_${String(n).padStart(2, '0')}`);
+      for (const orgId of orgIds) await addBatch(on.store, { total: 40, orgId });
+      const served = Object.fromEntries(orgIds.slice(0, -1).map((orgId) => [orgId, start]));
+      const { batches } = await claim([want({ chunks: 0, claimedDue: served, moreOrgs: 9 })]);
+      expect(batches.map(({ orgId }) => orgId)).toEqual(orgIds.slice(-1));
     });
 
     test('skips excluded batches and those whose windows are over', async () => {

@@ -50,7 +50,7 @@ export class WorkerActor {
   }
 
   async claim(lines: number): Promise<number> {
-    const wanted = { model: 'm1', names: ['m1'], lines, chunks: 0, claimedDue: {} };
+    const wanted = { model: 'm1', names: ['m1'], lines, chunks: 0, claimedDue: {}, moreOrgs: 0 };
     const { chunks, faults } = await this.#store.batches.claim(this.id, [wanted], { now: start, suspects });
     if (faults.length > 0) throw new Error(`a claim met a fault: ${faults[0]!.message}`);
     this.#noteLeases(chunks);

@@ -12,7 +12,7 @@ import type { Claim, ClaimedBatch, ClaimOptions, ClaimRequest } from '../../cont
 import type { Words } from '../../../base/words.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
 import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
-import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
+import { idFilter, lockQueues, namesBeyond, readyHeads, readyNames, readyOrgs } from './ready.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, tuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
@@ -35,7 +35,7 @@ export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosing
         const isNeeded = ({ lines, chunks }: ClaimRequest) => lines + chunks > 0;
         const names = new Set([
           ...(await readyNames(db, wanted.filter(isNeeded))),
-          ...(await earlierNames(
+          ...(await namesBeyond(
             db,
             wanted.filter((each) => !isNeeded(each)),
           )),
@@ -47,7 +47,7 @@ export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosing
         const all = { worker, wanted: asked, options, picked };
         const single = only && {
           ...all,
-          wanted: asked.map((each) => ({ ...each, lines: 1, chunks: 1 })),
+          wanted: asked.map((each) => ({ ...each, lines: 1, chunks: 1, moreOrgs: 0 })),
           options: { ...options, only },
         };
         for (let tries = 1; ; tries++) {
@@ -182,8 +182,8 @@ async function choose(q: Queries, asked: Asked, shares: ReadonlyMap<string, Shar
 }
 
 /**
- * Chooses among the first `each` orgs of every model. `cut` if further orgs or chunks would have had their turn; on the last attempt
- * an org without claimable chunks does not block the others.
+ * Chooses among the first `each` orgs of every model, and as many without claimed lines. `cut` if further orgs or chunks would have
+ * had their turn; on the last attempt an org without claimable chunks does not block the others.
  */
 async function lookAt(
   q: Queries,
@@ -191,7 +191,10 @@ async function lookAt(
   shares: ReadonlyMap<string, Share[]>,
   { each, chunks, isLast }: { each: number; chunks: number; isLast: boolean },
 ): Promise<{ chosen: Choice[]; cut: boolean }> {
-  const first = [...shares.values()].flatMap((ofModel) => ofModel.slice(0, each));
+  const firstOf = new Map(
+    wanted.map((wish) => [wish.model, firstShares(shares.get(wish.model) ?? [], wish, each)]),
+  );
+  const first = [...firstOf.values()].flat();
   const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
   const look = Math.max(minLook, Math.ceil(chunks / looked.length));
   const heads = await readyHeads(q, looked, look, options);
@@ -200,17 +203,27 @@ async function lookAt(
   const chosen: Choice[] = [];
   let cut = false;
   for (const wish of wanted) {
-    const ofModel = shares.get(wish.model) ?? [];
-    const queues = ofModel.slice(0, each).map((share) => queueOf(share, heads, look));
+    const ofModel = firstOf.get(wish.model)!;
+    const queues = ofModel.map((share) => queueOf(share, heads, look));
     if (isLast)
       for (const queue of queues) queue.hasMore &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
-    const next = ofModel[each];
+    const next = shares.get(wish.model)?.find((share) => !ofModel.includes(share));
     if (next) queues.push({ ...next, chunks: [], hasMore: true });
     const choice = chooseChunks(queues, wish, suspects);
     chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
     cut ||= choice.isTruncated;
   }
   return { chosen, cut };
+}
+
+/** First `each` orgs of a model, and the first without claimed lines where these get chunks beyond the minimums. */
+function firstShares(
+  ofModel: readonly Share[],
+  { claimedDue, moreOrgs }: ClaimRequest,
+  each: number,
+): Share[] {
+  const without = ofModel.filter(({ orgId }) => !Object.hasOwn(claimedDue, orgId));
+  return [...new Set([...ofModel.slice(0, each), ...without.slice(0, Math.min(each, moreOrgs))])];
 }
 
 /** Charges orgs the estimated tokens of their chunks. The virtual time of a model is the minimum of its active orgs. */

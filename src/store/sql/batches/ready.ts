@@ -22,23 +22,38 @@ export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): P
   return rows.map(({ model }) => model);
 }
 
-/** Names under which an org has a ready chunk more urgent than those already claimed. */
-export async function earlierNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
-  const asked = wanted.flatMap(({ names, claimedDue: before }) =>
-    names.flatMap((name) => Object.entries(before).map(([orgId, due]) => [name, orgId, due] as const)),
-  );
-  const found: string[] = [];
+/**
+ * Names under which a claim beyond the minimums brings something: an org has a ready chunk more urgent than those already claimed,
+ * or an org without claimed lines has any.
+ */
+export async function namesBeyond(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
+  const found = new Set<string>();
+  const asked = wanted.flatMap(({ names, claimedDue: before, moreOrgs }) => {
+    const orgs = Object.entries(before);
+    // The first org of all follows the empty id.
+    const all = moreOrgs > 0 ? [['', 0] as const, ...orgs] : orgs;
+    return names.flatMap((name) => all.map(([orgId, due]) => [name, orgId, due] as const));
+  });
+  const requestOf = new Map(wanted.flatMap((each) => each.names.map((name) => [name, each])));
   for (const slice of paddedSlices(asked, 256)) {
-    const rows = await q.all<{ name: string }>(
+    const rows = await q.all<{ name: string; earlier: number; next: string | null }>(
       `WITH asked(name, org_id, due) AS (VALUES ${typedTuples(slice.length, ['text', 'text', 'bigint'])})
-       SELECT DISTINCT name FROM asked
-       WHERE (SELECT min(c.due) FROM batch_chunks c
-         WHERE c.model = asked.name AND c.org_id = asked.org_id AND c.state = 'ready' AND c.seq > 0) < asked.due`,
+       SELECT name,
+         CASE WHEN (SELECT min(c.due) FROM batch_chunks c
+           WHERE c.model = asked.name AND c.org_id = asked.org_id AND c.state = 'ready' AND c.seq > 0) < asked.due
+           THEN 1 ELSE 0 END AS earlier,
+         (SELECT min(c.org_id) FROM batch_chunks c
+           WHERE c.model = asked.name AND c.org_id > asked.org_id AND c.state = 'ready' AND c.seq > 0) AS next
+       FROM asked`,
       slice.flat(),
     );
-    found.push(...rows.map(({ name }) => name));
+    for (const { name, earlier, next } of rows) {
+      const { claimedDue, moreOrgs } = requestOf.get(name)!;
+      const isNew = moreOrgs > 0 && next !== null && !Object.hasOwn(claimedDue, next);
+      if (earlier === 1 || isNew) found.add(name);
+    }
   }
-  return found;
+  return [...found];
 }
 
 /** Locks and returns the virtual time of each model: one process at a time chooses among the orgs of a model. */

@@ -1,0 +1,139 @@
+import { noReservation, type Reservation } from '../../accounts/reservations.ts';
+import { backoffMs } from '../../base/backoff.ts';
+import type { LineRef } from '../../core/batch.ts';
+import { ceilCost } from '../../core/price.ts';
+import type { LineAnswer } from '../../inference/inference.ts';
+import type { LineResult } from '../../store/contract/results.ts';
+import type { BatchLine } from '../../wire/batch/read-line.ts';
+import type { BatchContext } from '../batch-context.ts';
+import type { BatchBackoff } from '../claimed/batch-backoff.ts';
+import { type ClaimedChunk, leaseOf } from '../claimed/claimed-chunks.ts';
+import type { LocalWork } from '../claimed/local-work.ts';
+import { poisonKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
+import {
+  afterFailure,
+  afterRefusal,
+  type Attempts,
+  isMessageRepeated,
+  isSpent,
+  noAttempts,
+} from '../claimed/retry-policy.ts';
+import { lostInputMessage } from '../lines/chunk-lines.ts';
+import { asApiError, isStorageUnavailable, lineBackoff, QuotedError } from '../lines/line-errors.ts';
+import { failedResult, outputResult } from '../lines/line-result.ts';
+import type { ClaimDemand } from '../queue/claim-demand.ts';
+import type { Recorder } from '../record/recorder.ts';
+import { tokensPerLine } from './line-cost.ts';
+import type { PrefixWarmup } from './prefix-warmup.ts';
+import type { Throughput } from './throughput.ts';
+
+/** A line in flight. */
+export interface SentLine {
+  claimed: ClaimedChunk;
+  ref: LineRef;
+  /** Budget that it holds. */
+  reservation: Reservation;
+  /** Corrects the charge for its org's share to the tokens that it used. */
+  settle: (tokens: number) => void;
+}
+
+export interface LineOutcomesDeps extends Pick<BatchContext, 'capacity' | 'clock' | 'random' | 'log'> {
+  work: LocalWork;
+  suspects: PoisonSuspects;
+  demand: Pick<ClaimDemand, 'answered'>;
+  warmup: Pick<PrefixWarmup, 'answered' | 'failed'>;
+  throughput: Pick<Throughput, 'answered'>;
+  recorder: Pick<Recorder, 'add' | 'finish'>;
+  backoff: Pick<BatchBackoff, 'add'>;
+  /** Sends more lines. */
+  dispatch: () => void;
+}
+
+/** Turns the answers of lines into results, and decides which lines are sent again. */
+export class LineOutcomes {
+  #deps: LineOutcomesDeps;
+
+  constructor(deps: LineOutcomesDeps) {
+    this.#deps = deps;
+  }
+
+  answered({ claimed, ref, reservation, settle }: SentLine, line: BatchLine, answer: LineAnswer): void {
+    const { batch, chunk, model } = claimed;
+    settle(answer.usage.inputTokens + answer.usage.outputTokens);
+    const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
+    // Charged under the name whose price the batch froze, even if the model is renamed.
+    const paid = answer.model ?? chunk.model;
+    const result = outputResult(batch, ref.line, line.customId, paid, answer, made + 1);
+    reservation.charge(ceilCost(result.cost));
+    this.#resolve(claimed, ref, result, reservation);
+    this.#deps.warmup.answered(model, chunk.prefix);
+  }
+
+  /** @param sentAt monotonic milliseconds */
+  failed(sent: SentLine, line: BatchLine, thrown: unknown, sentAt: number): void {
+    const { capacity, clock, random, log, warmup } = this.#deps;
+    const { claimed, ref, settle } = sent;
+    const { batch, chunk } = claimed;
+    if (isStorageUnavailable(thrown)) return void this.unreadable(sent, thrown);
+    warmup.failed(claimed.model, chunk.prefix);
+    // The line was not served; it is charged again when it is sent again.
+    settle(0);
+    if (batch.abort.signal.aborted) return;
+    const error = asApiError(thrown);
+    if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
+    const before = claimed.attempts.get(ref.line) ?? noAttempts;
+    const isRefusal = error.blame.scope !== 'request' && error.blame.certain;
+    const count = isRefusal ? afterRefusal : afterFailure;
+    const attempts = count(before, error, clock.monotonic(), capacity.outcomes(claimed.model));
+    claimed.attempts.set(ref.line, attempts);
+    if (isSpent(attempts) || !error.blame.retry) {
+      // A message that repeats for one request is about the request.
+      const reported = isMessageRepeated(before, error) ? new QuotedError(error) : error;
+      const result = failedResult(batch, ref.line, line.customId, chunk.model, reported, attempts.made);
+      return this.#resolve(claimed, ref, result);
+    }
+    if (isRefusal) return this.#refused(claimed, ref, attempts, attempts.passed > before.passed);
+    const pause = backoffMs(attempts.made, lineBackoff, random.float());
+    // The pause includes the time that the failure took.
+    this.#again(claimed, ref, Math.max(0, sentAt + pause - clock.monotonic()));
+  }
+
+  /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */
+  unreadable({ claimed, settle }: SentLine, error: unknown): Promise<void> {
+    const { warmup, backoff } = this.#deps;
+    const { model, chunk, batch } = claimed;
+    warmup.failed(model, chunk.prefix);
+    settle(0);
+    return backoff.add(batch.id, error, lostInputMessage(error));
+  }
+
+  /**
+   * Makes the line wait until the model takes requests. If other requests are answered, the line backs off alone: sent first
+   * after each pause, it would limit them to one request a pause.
+   */
+  #refused(claimed: ClaimedChunk, ref: LineRef, { passed }: Attempts, isPassed: boolean): void {
+    const { work, capacity, random } = this.#deps;
+    if (!isPassed && capacity.waiting(claimed.model) !== null) work.chunks.park(claimed, ref);
+    else this.#again(claimed, ref, backoffMs(Math.max(1, passed), lineBackoff, random.float()));
+  }
+
+  #again(claimed: ClaimedChunk, ref: LineRef, ms: number): void {
+    this.#deps.clock.after(ms, () => {
+      if (!claimed.batch.stopping) this.#deps.work.chunks.putBack(claimed, ref);
+      this.#deps.dispatch();
+    });
+  }
+
+  #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult, reservation = noReservation): void {
+    const { recorder, demand, throughput, work, suspects } = this.#deps;
+    claimed.lines.forget(ref.line);
+    recorder.add(result, reservation);
+    demand.answered(claimed.model);
+    throughput.answered(claimed.model, tokensPerLine(claimed.chunk));
+    claimed.remaining--;
+    if (claimed.remaining !== 0) return;
+    work.chunks.retire(claimed);
+    if (claimed.suspect && claimed.chunk.kills < poisonKills) suspects.answered();
+    recorder.finish(leaseOf(claimed.chunk));
+  }
+}
