@@ -1,21 +1,12 @@
 import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
-import { addUsage, noUsage } from '../core/usage.ts';
-import type { Caller } from '../core/org.ts';
 import type { BatchQuery, BatchSnapshot } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesDeps, BatchContext } from './batch-context.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Finalizer } from './finalize/finalizer.ts';
-import {
-  type BatchInput,
-  createBatch,
-  type CreateDeps,
-  freezePrices,
-  refreshPeerModels,
-  openInput,
-  retryBatch,
-} from './create/create.ts';
+import { createBatch, type CreateDeps, retryBatch } from './create/create.ts';
+import { dryRun } from './create/dry-run.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { ownerOf } from './owner.ts';
 import { removeFiles, requireFinished } from './remove.ts';
@@ -23,9 +14,6 @@ import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import { runTimes } from './deadline-risk.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
-import { quotaOf } from './create/quota.ts';
-import { countInput } from './create/count-input.ts';
-import { estimatedAmount, estimateUsage } from './create/estimate.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { listAll, type ListAllDeps } from './read/list-all.ts';
@@ -112,17 +100,6 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
   });
 
-  /** Prices and counts an input, and discards what was written of it. */
-  const priceAndCount = async (caller: Caller, opened: BatchInput) => {
-    try {
-      await refreshPeerModels(peers, opened);
-      const prices = freezePrices(peers, caller, opened, deps.billingClock.now());
-      return { prices, counted: await countInput(deps, caller.orgId, opened) };
-    } finally {
-      await opened.sealed?.discard();
-    }
-  };
-
   const viewOwned = async (orgId: string, id: string): Promise<BatchView> => {
     const picture = await store.batches.snapshot(id, orgId);
     if (!picture) throw notFound('batch');
@@ -196,21 +173,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       return { batch: await viewOwned(caller.orgId, id), replayed };
     },
 
-    async dryRun(caller, input) {
-      const opened = await openInput(creating, caller, input);
-      const { index } = opened;
-      const { prices, counted } = await priceAndCount(caller, opened);
-      const byRates = estimateUsage(index, (name) => prices[peers.idOf(name)]!, counted);
-      return {
-        endpoint: input.endpoint,
-        total: index.count,
-        quota: await quotaOf(creating, caller, index),
-        exactInput: counted.every((tokens) => tokens !== undefined),
-        usage: [...byRates.values()].reduce(addUsage, noUsage),
-        amount: estimatedAmount(byRates, settings.priceFactor),
-        listAmount: estimatedAmount(byRates, 1),
-      };
-    },
+    dryRun: (caller, input) => dryRun({ creating, counting: deps }, caller, input),
 
     async get(caller, id) {
       return viewOwned(caller.orgId, id);

@@ -26,7 +26,12 @@ export interface QueueLimit {
   adds: number;
 }
 
-/** Limits that apply to a new batch, with their use. */
+/** A limit that a new batch counts against; that on stored bytes counts its inline requests. */
+export interface QuotaLimit extends Omit<QueueLimit, 'name'> {
+  name: QueueLimit['name'] | 'stored_bytes';
+}
+
+/** Limits on the unfinished batches that apply to a new batch, with their use. */
 export function queueLimits(
   limits: CallerLimits,
   used: Readonly<Record<keyof CallerLimits, QueuedWork>>,

@@ -101,10 +101,10 @@ export function createFiles(deps: FilesDeps): Files {
     stop: () => sweeper.stop(),
 
     async begin(caller, options = {}) {
-      const share = await quota.open(caller);
+      const { source = 'file', purpose = 'batch', isDiscarded = false } = options;
+      const share = isDiscarded ? quota.uncounted : await quota.open(caller);
       const blobId = ids.next('blob_');
       const writer = await blobs.create(blobId);
-      const { source = 'file', purpose = 'batch' } = options;
       return new SpooledUpload(
         deps,
         { caller, source, purpose, share, sealed: (file, index) => sealed(caller, file, index) },

@@ -51,6 +51,8 @@ export interface UploadOptions {
   source?: 'file' | 'inline';
   /** `batch` by default. `unknown` if the form sends the purpose after the bytes; `seal` gets it then. */
   purpose?: UploadPurpose | 'unknown';
+  /** True for bytes that will be discarded: they do not count toward the quota. */
+  isDiscarded?: boolean;
 }
 
 export interface Upload {

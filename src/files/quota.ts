@@ -30,6 +30,9 @@ export function createFileQuota(store: StorageStore, maxBytes: number, requireDi
   const uploading = new Map<string, number>();
 
   return {
+    /** For bytes that are never stored. */
+    uncounted: { add: requireDisk, release() {} } satisfies UploadShare,
+
     async open(caller: Caller): Promise<UploadShare> {
       requireDisk();
       const limits = fileByteLimits(caller, maxBytes);

@@ -52,20 +52,61 @@ describe('limits on batches', () => {
     const dry = await create(3, { dry_run: true });
     const { quota } = dry.json;
     const adds = quota.limits[1].adds;
+    const storage = { name: 'stored_bytes', owner: 'org', model: null, limit: 1e9, used: 0 };
     expect(quota).toEqual({
       fits: true,
+      reasons: [],
       limits: [
         { name: 'open_batches', owner: 'org', model: null, limit: 1000, used: 0, adds: 1 },
         { name: 'queued_tokens', owner: 'org', model: 'tiny', limit: 1000, used: 0, adds },
         { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 0, adds: 1 },
+        { ...storage, adds: expect.any(Number) },
       ],
+      budgets: [],
     });
     expect(adds).toBeGreaterThan(300);
     expect((await create(3)).status).toBe(201);
     expect((await create(3, { dry_run: true })).json.quota).toMatchObject({
       fits: false,
-      limits: [{ used: 1 }, { used: adds, adds }, { used: 1 }],
+      limits: [{ used: 1 }, { used: adds, adds }, { used: 1 }, {}],
     });
+  });
+
+  it('are the reasons of a dry run, with the errors of the creation', async () => {
+    await start({ perOrg: { queuedRequests: 1 } });
+    const orgId = (await app.accounts.orgs.list())[0]!.id;
+    const budget = { amount: '0', period: 'total' };
+    const settings = { budget, limits: { stored_bytes: 10 } };
+    await app.call('PATCH', `/v1/admin/orgs/${orgId}`, { key: app.keys.admin, json: settings });
+    const dry = await create(2, { dry_run: true });
+    expect(dry.status).toBe(200);
+    const { fits, reasons, budgets, limits } = dry.json.quota;
+    expect(fits).toBe(false);
+    expect(reasons.map(({ code }: { code: string }) => code)).toEqual([
+      'budget_exceeded',
+      'queued_requests_exceeded',
+      'storage_quota_exceeded',
+    ]);
+    expect(budgets).toEqual([
+      { owner: 'org', period: 'total', hard: true, amount: '0', spent: '0', adds: dry.json.cost.amount },
+    ]);
+    expect(limits.at(-1)).toMatchObject({ name: 'stored_bytes', limit: 10, used: 0 });
+    expect(limits.at(-1).adds).toBeGreaterThan(300);
+    // The creation is refused for each of them, once those before are lifted.
+    const lift = (json: object) =>
+      app.call('PATCH', `/v1/admin/orgs/${orgId}`, { key: app.keys.admin, json });
+    const refused: unknown[] = [];
+    const attempt = async () => {
+      const { code, message } = (await create(2)).json.error;
+      refused.push({ code, message });
+    };
+    await attempt();
+    await lift({ limits: { stored_bytes: null } });
+    await attempt();
+    await lift({ budget: null });
+    await attempt();
+    expect(refused).toEqual([reasons[2], reasons[0], reasons[1]]);
+    expect((await app.call('GET', '/v1/files')).json.data).toEqual([]);
   });
 
   it('tell clients not to repeat a batch that can never fit', async () => {

@@ -11,7 +11,7 @@ import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
 import { defaultTagName, tagOfText } from '../../core/usage-tag.ts';
 import { type FrozenPrices, pricesAt } from '../../core/price.ts';
-import type { Files, SealedUpload } from '../../files/files.ts';
+import type { Files, SealedUpload, UploadOptions } from '../../files/files.ts';
 import { fileByteLimits, tooMuchStored } from '../../files/quota.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
@@ -62,10 +62,15 @@ const newline = Uint8Array.of(0x0a);
 const pieceBytes = 65_536;
 
 /** Opens the requests of a new batch: the uploaded file, or the inline requests, validated and written to a file. */
-export async function openInput(deps: CreateDeps, caller: Caller, input: CreateBatch): Promise<BatchInput> {
+export async function openInput(
+  deps: CreateDeps,
+  caller: Caller,
+  input: CreateBatch,
+  options: Pick<UploadOptions, 'isDiscarded'> = {},
+): Promise<BatchInput> {
   requirePriority(caller, input);
   const opened = input.requests
-    ? await newInput(deps, caller, jsonLines(input.requests), 'inline')
+    ? await newInput(deps, caller, jsonLines(input.requests), { ...options, source: 'inline' })
     : await storedInput(deps, caller, input);
   if (opened.file.endpoint !== input.endpoint) {
     await opened.sealed?.discard();
@@ -120,9 +125,9 @@ async function newInput(
   { files }: CreateDeps,
   caller: Caller,
   lines: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  source: 'inline' | 'file',
+  options: UploadOptions = {},
 ): Promise<BatchInput> {
-  const upload = await files.begin(caller, { source });
+  const upload = await files.begin(caller, options);
   try {
     for await (const bytes of lines) await upload.write(bytes);
     const sealed = await upload.seal({ filename: 'input.jsonl', expiresAt: null });
@@ -189,7 +194,7 @@ export async function retryBatch(
     // An operator may have raised it above that of the key.
     priority: Math.min(of.priority, caller.maxPriority ?? priorities.max),
   };
-  const opened = await newInput(deps, caller, lines, 'file');
+  const opened = await newInput(deps, caller, lines);
   return insertBatch(deps, caller, opened, { input, creation, retried: of });
 }
 

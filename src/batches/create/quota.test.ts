@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { SpentBudget } from '../../core/budget.ts';
+import type { CallerLimits } from '../../core/limits.ts';
 import type { Caller } from '../../core/org.ts';
 import { prefixLevels } from '../../files/input-index.ts';
 import { limitExceeded, limitsFor, quotaOf } from './quota.ts';
@@ -35,15 +37,43 @@ describe('the limits of a caller', () => {
       hashes: new Uint32Array(3 * prefixLevels),
     };
     const work = { batches: 1, requests: 4, tokens: { m: 30 } };
+    const spent = { orgId: 'org_a', keyId: null, amount: 5, period: 'total', usedUpAt: null } as const;
+    const soft = { ...spent, keyId: 'key_a', spent: 9, hard: false };
+    const kept = { ownerId: 'org_a', bytes: 0, fileBytes: 700, responses: 0 };
+    let budgets: SpentBudget[] = [{ ...spent, spent: 4 }, soft];
     const deps = {
       catalog,
-      limits: { openBatchesPerOrg: 9, perKey: { queuedTokens: { m: 40 } } },
-      store: { batches: { queued: async () => ({ org: work, key: { ...work, tokens: {} } }) } },
+      limits: { openBatchesPerOrg: 9, perKey: { queuedTokens: { m: 40 } }, storedBytes: 1_000 },
+      store: {
+        batches: { queued: async () => ({ org: work, key: { ...work, tokens: {} } }) },
+        orgs: { budgets: async () => budgets },
+        storage: { stored: async () => [kept] },
+      },
     };
-    expect(await quotaOf(deps, caller, index)).toEqual([
-      { name: 'open_batches', owner: 'org', model: null, limit: 9, used: 1, adds: 1 },
-      { name: 'queued_tokens', owner: 'key', model: 'm', limit: 40, used: 0, adds: 18 },
-    ]);
+    const inline = { file: { bytes: 300 }, index, sealed: {} };
+    expect(await quotaOf(deps, caller, inline, 0)).toEqual({
+      limits: [
+        { name: 'open_batches', owner: 'org', model: null, limit: 9, used: 1, adds: 1 },
+        { name: 'queued_tokens', owner: 'key', model: 'm', limit: 40, used: 0, adds: 18 },
+        { name: 'stored_bytes', owner: 'org', model: null, limit: 1_000, used: 700, adds: 300 },
+      ],
+      budgets,
+      refusals: [],
+    });
+    // Each of them refuses the batch, in the order of its creation.
+    budgets = [{ ...spent, spent: 5 }, soft];
+    deps.limits = { ...deps.limits, openBatchesPerOrg: 1, storedBytes: 999 };
+    const codes = async (limits: CallerLimits | undefined, input: Parameters<typeof quotaOf>[2]) => {
+      const { refusals } = await quotaOf(deps, { ...caller, ...(limits && { limits }) }, input, 0);
+      return refusals.map(({ code }) => code);
+    };
+    const all = ['budget_exceeded', 'rate_limit_exceeded', 'storage_quota_exceeded'];
+    expect(await codes(undefined, inline)).toEqual(all);
+    // An uploaded file is stored already, and its results need room.
+    const uploaded = { ...inline, sealed: null };
+    expect(await codes(undefined, uploaded)).toEqual(all.slice(0, 2));
+    const full = { org: { storedBytes: 700 }, key: {} };
+    expect(await codes(full, uploaded)).toEqual(all);
   });
 });
 

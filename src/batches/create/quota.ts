@@ -1,19 +1,34 @@
+import { budgetExceeded, isUsedUp, type SpentBudget } from '../../core/budget.ts';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
+import type { StoredFile } from '../../core/file.ts';
 import type { CallerLimits } from '../../core/limits.ts';
 import type { SharedCatalog } from '../../core/model.ts';
 import type { Caller } from '../../core/org.ts';
-import { type QueueLimit, queueLimits, withDefaults } from '../../core/queue-limits.ts';
+import {
+  fits,
+  type QueueLimit,
+  queueLimits,
+  type QuotaLimit,
+  withDefaults,
+} from '../../core/queue-limits.ts';
 import type { InputIndex } from '../../files/input-index.ts';
-import type { Store } from '../../store/store.ts';
+import { fileByteLimits, tooMuchStored } from '../../files/quota.ts';
+import type { OrgStore } from '../../store/contract/accounts.ts';
+import type { BatchStore } from '../../store/contract/batches.ts';
+import type { StorageStore } from '../../store/contract/storage.ts';
 import type { BatchLimits } from '../batch-context.ts';
 
-interface QuotaDeps {
+interface LimitDeps {
   catalog: Pick<SharedCatalog, 'idOf'>;
   limits: BatchLimits;
 }
 
+interface QuotaDeps extends LimitDeps {
+  limits: BatchLimits & { storedBytes: number };
+}
+
 /** Limits on the unfinished batches of a caller. */
-export function limitsFor({ catalog, limits }: QuotaDeps, { limits: own }: Caller): CallerLimits {
+export function limitsFor({ catalog, limits }: LimitDeps, { limits: own }: Caller): CallerLimits {
   const { openBatchesPerOrg: openBatches, perOrg, perKey } = limits;
   return {
     org: withDefaults(own?.org, { openBatches, ...perOrg }, catalog.idOf),
@@ -21,19 +36,88 @@ export function limitsFor({ catalog, limits }: QuotaDeps, { limits: own }: Calle
   };
 }
 
-/** Limits that a batch of these requests would count against, with their present use. */
+/** Input of a batch, as far as limits count it. */
+interface QuotaInput {
+  file: Pick<StoredFile, 'bytes'>;
+  index: InputIndex;
+  /** Null for a file that is stored already. */
+  sealed: object | null;
+}
+
+/** What a new batch counts against, and the errors with which its creation would be refused now. */
+export interface BatchQuota {
+  limits: QuotaLimit[];
+  /** Budgets of the org and the key, with what is spent. */
+  budgets: SpentBudget[];
+  /** In the order of the checks at creation. */
+  refusals: ApiError[];
+}
+
+/** Compares a batch of these requests with all limits and budgets of the caller, as its creation does. */
 export async function quotaOf(
-  deps: QuotaDeps & { store: { batches: Pick<Store['batches'], 'queued'> } },
+  deps: QuotaDeps & {
+    store: { batches: Pick<BatchStore, 'queued'>; orgs: Pick<OrgStore, 'budgets'>; storage: StorageStore };
+  },
   caller: Caller,
+  { file, index, sealed }: QuotaInput,
+  now: number,
+): Promise<BatchQuota> {
+  const { store } = deps;
+  const { orgId, keyId } = caller;
+  const [budgets, used, stored] = await Promise.all([
+    store.orgs.budgets(now, { orgId, keyId }),
+    store.batches.queued(orgId, keyId),
+    store.storage.stored([orgId, keyId]),
+  ]);
+  const tokens = tokensByModel(index, deps.catalog.idOf);
+  const queue = queueLimits(limitsFor(deps, caller), used, { batches: 1, requests: index.count, tokens });
+  const byteLimits = fileByteLimits(caller, deps.limits.storedBytes);
+  const storage = (['org', 'key'] as const).flatMap((owner) => {
+    const id = owner === 'org' ? orgId : keyId;
+    const { fileBytes = 0 } = stored.find(({ ownerId }) => ownerId === id) ?? {};
+    return storageLimit(owner, byteLimits[owner], fileBytes, sealed ? file.bytes : 0);
+  });
+  return {
+    limits: [...queue, ...storage],
+    budgets,
+    refusals: [
+      ...budgets.filter(isExhausted).map((budget) => budgetExceeded(budget, now)),
+      ...queue.filter((limit) => !fits(limit)).map((limit) => limitExceeded([limit])),
+      ...storage.filter(isStorageFull).map(({ owner }) => tooMuchStored(owner, byteLimits)),
+    ],
+  };
+}
+
+function tokensByModel(
   { count, models, model, est }: InputIndex,
-): Promise<QueueLimit[]> {
+  idOf: (name: string) => string,
+): Record<string, number> {
   const tokens: Record<string, number> = Object.create(null);
   for (let line = 0; line < count; line++) {
-    const id = deps.catalog.idOf(models[model[line]!]!);
+    const id = idOf(models[model[line]!]!);
     tokens[id] = (tokens[id] ?? 0) + est[line]!;
   }
-  const used = await deps.store.batches.queued(caller.orgId, caller.keyId);
-  return queueLimits(limitsFor(deps, caller), used, { batches: 1, requests: count, tokens });
+  return tokens;
+}
+
+type StorageLimit = QuotaLimit & { name: 'stored_bytes' };
+
+function storageLimit(
+  owner: QuotaLimit['owner'],
+  limit: number | undefined,
+  used: number,
+  adds: number,
+): StorageLimit[] {
+  return limit === undefined ? [] : [{ name: 'stored_bytes', owner, model: null, limit, used, adds }];
+}
+
+/** Results come on top, so that a batch of an uploaded file needs some room, too. */
+function isStorageFull({ limit, used, adds }: StorageLimit): boolean {
+  return adds > 0 ? used + adds > limit : used >= limit;
+}
+
+function isExhausted(budget: SpentBudget): boolean {
+  return budget.hard !== false && isUsedUp(budget);
 }
 
 /** Error for a batch that does not fit; first for one that can never fit. */

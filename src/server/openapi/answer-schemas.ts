@@ -1,3 +1,4 @@
+import { budgetPeriods } from '../../core/budget.ts';
 import * as t from '../../wire/schema/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
@@ -129,21 +130,37 @@ export const estimateSchema = titled('BatchEstimate', {
   quota: t.object(
     {
       fits: t.boolean({ description: 'True if the batch could be created now.' }),
+      reasons: t.array(t.object({ code: t.string(), message: t.string() }, closed), {
+        description: 'Errors with which the batch would be refused now.',
+      }),
       limits: t.array(
         t.object(
           {
-            name: t.oneOf(['open_batches', 'queued_requests', 'queued_tokens']),
+            name: t.oneOf(['open_batches', 'queued_requests', 'queued_tokens', 'stored_bytes']),
             owner: t.oneOf(['org', 'key']),
             model: t.stringOrNull({ description: 'Model of queued_tokens.' }),
             limit: t.integer(),
-            used: t.integer({ description: 'Use by unfinished batches.' }),
-            adds: t.integer({ description: 'Use by this batch.' }),
+            used: t.integer({ description: 'Use by unfinished batches, or by stored files.' }),
+            adds: t.integer({ description: 'Use by this batch, without its results.' }),
+          },
+          closed,
+        ),
+      ),
+      budgets: t.array(
+        t.object(
+          {
+            owner: t.oneOf(['org', 'key']),
+            period: t.oneOf(budgetPeriods),
+            hard: t.boolean({ description: 'False if a used-up budget is only reported.' }),
+            amount: t.string({ description: 'USD' }),
+            spent: t.string({ description: 'USD, in the current period.' }),
+            adds: t.string({ description: 'USD: estimated cost of the batch.' }),
           },
           closed,
         ),
       ),
     },
-    { description: 'Limits on unfinished batches that the batch counts against.', ...closed },
+    { description: 'Limits and budgets that the batch counts against.', ...closed },
   ),
 });
 

@@ -1,5 +1,5 @@
 import type { AuditStamp } from '../../core/audit.ts';
-import type { Budget, SpentBudget } from '../../core/budget.ts';
+import type { Budget, BudgetOwner, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, KeyChanges, KeyOrg, Org, OrgChanges } from '../../core/org.ts';
 import type { ExactCost } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -25,8 +25,8 @@ export interface OrgStore {
   update(id: string, changes: OrgChanges, now: number, stamp?: AuditStamp): Promise<Org | undefined>;
   /** Orgs that are disabled, and since when. */
   disabled(): Promise<{ id: string; disabledAt: number }[]>;
-  /** All budgets, with the spending in the ledger in the month of `billedAt`. */
-  budgets(billedAt: number): Promise<SpentBudget[]>;
+  /** Budgets of all orgs and keys, or of one org and key, with the spending in the ledger in the month of `billedAt`. */
+  budgets(billedAt: number, only?: BudgetOwner): Promise<SpentBudget[]>;
   /** Records at `now` which budgets are used up in the month of `billedAt` (`now` if absent), and clears the others. */
   noteUsedUp(now: number, billedAt?: number): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../core/errors.ts';
 import type { Batch } from '../../core/batch.ts';
 import { noUsage } from '../../core/usage.ts';
 import { type BatchView, batchJson, presentBatch, presentEstimate } from './present.ts';
@@ -174,6 +175,14 @@ describe('a batch as clients see it', () => {
   });
 
   it('estimates a dry run with the same fields', () => {
+    const limits = [
+      { name: 'queued_tokens', owner: 'org', model: 'm', limit: 100, used: 60, adds: 40 },
+      { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 1, adds: 1 },
+    ] as const;
+    const [amount, spent] = [50_000_000_000, 49_500_000_000];
+    const owner = { orgId: 'org_a', keyId: 'key_a' };
+    const budget = { ...owner, amount, spent, period: 'month', usedUpAt: null } as const;
+    const refusal = new ApiError('rate_limit_exceeded', 'Full.');
     const estimate = presentEstimate({
       endpoint: '/v1/embeddings',
       total: 5,
@@ -181,16 +190,14 @@ describe('a batch as clients see it', () => {
       exactInput: true,
       amount: 5n,
       listAmount: 10n,
-      quota: [
-        { name: 'queued_tokens', owner: 'org', model: 'm', limit: 100, used: 60, adds: 40 },
-        { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 1, adds: 1 },
-      ],
+      quota: { limits, budgets: [budget], refusals: [refusal] },
     });
     expect(estimate.quota).toEqual({
       fits: false,
-      limits: [
-        { name: 'queued_tokens', owner: 'org', model: 'm', limit: 100, used: 60, adds: 40 },
-        { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 1, adds: 1 },
+      reasons: [{ code: 'rate_limit_exceeded', message: 'Full.' }],
+      limits,
+      budgets: [
+        { owner: 'key', period: 'month', hard: true, amount: '50', spent: '49.5', adds: '0.000000005' },
       ],
     });
     expect(estimate).toMatchObject({

@@ -1,8 +1,10 @@
 import { formatExactDuration } from '../../base/duration.ts';
 import type { Batch, BatchEndpoint, DateForm } from '../../core/batch.ts';
 import { batchName } from '../../core/batch-search.ts';
+import type { SpentBudget } from '../../core/budget.ts';
+import type { ApiError } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
-import { fits, type QueueLimit } from '../../core/queue-limits.ts';
+import type { QuotaLimit } from '../../core/queue-limits.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import { instantFormats, nullable } from '../shared/instant.ts';
@@ -41,8 +43,12 @@ export interface DryRun {
   exactInput: boolean;
   amount: bigint;
   listAmount: bigint;
-  /** Limits that the batch would count against. */
-  quota: readonly QueueLimit[];
+  /** Limits and budgets that the batch would count against, and the errors with which it would be refused now. */
+  quota: {
+    limits: readonly QuotaLimit[];
+    budgets: readonly SpentBudget[];
+    refusals: readonly Pick<ApiError, 'code' | 'message'>[];
+  };
 }
 
 export function presentBatch(view: BatchView, dates: DateForm) {
@@ -122,20 +128,29 @@ export function presentEstimate(estimate: DryRun) {
     usage: presentTokens(estimate.usage),
     exact_input: estimate.exactInput,
     cost: presentCost(estimate),
-    quota: presentQuota(estimate.quota),
+    quota: presentQuota(estimate),
   };
 }
 
-function presentQuota(limits: readonly QueueLimit[]) {
+function presentQuota({ quota, amount: adds }: DryRun) {
   return {
-    fits: limits.every(fits),
-    limits: limits.map(({ name, owner, model, limit, used, adds }) => ({
+    fits: quota.refusals.length === 0,
+    reasons: quota.refusals.map(({ code, message }) => ({ code, message })),
+    limits: quota.limits.map(({ name, owner, model, limit, used, adds: added }) => ({
       name,
       owner,
       model,
       limit,
       used,
-      adds,
+      adds: added,
+    })),
+    budgets: quota.budgets.map(({ keyId, period, hard = true, amount, spent }) => ({
+      owner: keyId === null ? 'org' : 'key',
+      period,
+      hard,
+      amount: formatDollars(BigInt(amount)),
+      spent: formatDollars(BigInt(spent)),
+      adds: formatDollars(adds),
     })),
   };
 }

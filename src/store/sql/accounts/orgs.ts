@@ -50,7 +50,7 @@ export function createOrgs(db: Db): OrgStore {
 
     disabled: () =>
       db.all('SELECT id, disabled_at AS "disabledAt" FROM orgs WHERE disabled_at IS NOT NULL ORDER BY id'),
-    budgets: (billedAt) => spentBudgets(db, billedAt),
+    budgets: (billedAt, only) => spentBudgets(db, billedAt, only),
     noteUsedUp: (now, billedAt = now) => db.tx((q) => noteUsedUp(q, now, billedAt)),
   };
 }

@@ -1,0 +1,42 @@
+import type { CreateBatch } from '../../core/batch.ts';
+import type { Caller } from '../../core/org.ts';
+import { addUsage, noUsage } from '../../core/usage.ts';
+import type { DryRun } from '../../wire/batch/present.ts';
+import { type CountDeps, countInput } from './count-input.ts';
+import { type BatchInput, type CreateDeps, freezePrices, openInput, refreshPeerModels } from './create.ts';
+import { estimatedAmount, estimateUsage } from './estimate.ts';
+import { quotaOf } from './quota.ts';
+
+export interface DryRunDeps {
+  creating: CreateDeps;
+  counting: CountDeps;
+}
+
+/** Validates, counts and prices a batch, and compares it with its limits, without storing anything. */
+export async function dryRun(deps: DryRunDeps, caller: Caller, input: CreateBatch): Promise<DryRun> {
+  const { catalog, batch, clock } = deps.creating;
+  const opened = await openInput(deps.creating, caller, input, { isDiscarded: true });
+  const { prices, counted } = await priceAndCount(deps, caller, opened);
+  const byRates = estimateUsage(opened.index, (name) => prices[catalog.idOf(name)]!, counted);
+  return {
+    endpoint: input.endpoint,
+    total: opened.index.count,
+    quota: await quotaOf(deps.creating, caller, opened, clock.now()),
+    exactInput: counted.every((tokens) => tokens !== undefined),
+    usage: [...byRates.values()].reduce(addUsage, noUsage),
+    amount: estimatedAmount(byRates, batch.priceFactor),
+    listAmount: estimatedAmount(byRates, 1),
+  };
+}
+
+/** Prices and counts an input, and discards what was written of it. */
+async function priceAndCount({ creating, counting }: DryRunDeps, caller: Caller, opened: BatchInput) {
+  const { catalog, billingClock } = creating;
+  try {
+    await refreshPeerModels(catalog, opened);
+    const prices = freezePrices(catalog, caller, opened, billingClock.now());
+    return { prices, counted: await countInput(counting, caller.orgId, opened) };
+  } finally {
+    await opened.sealed?.discard();
+  }
+}
