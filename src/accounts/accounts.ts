@@ -54,13 +54,21 @@ export interface Accounts extends Service {
     get(id: string): Promise<KeyOfOrg>;
     /** Oldest first: all, or a page. @param org id or name */
     list(org?: string, page?: KeysetPage): Promise<KeyOfOrg[]>;
-    /** @throws ApiError `not_found`; `permission_denied` as `create` */
+    /**
+     * A budget is that of all keys of the family.
+     * @throws ApiError `not_found`; `key_not_active` for a revoked key, of which only the budget can change; `own_admin_scope`;
+     *   `permission_denied` as `create`
+     */
     update(actor: Actor, id: string, changes: KeyChanges): Promise<KeyOfOrg>;
     /**
-     * Creates a key with the same settings. The old one works for another `overlapMs`.
-     * @throws ApiError `not_found`, `key_not_active`; `permission_denied` as `create`
+     * Creates a key with the same settings, in the same family. The old one, `replaced`, works for another `overlapMs`.
+     * @throws ApiError `not_found`, `key_not_active`, `key_replaced`; `permission_denied` as `create`
      */
-    rotate(actor: Actor, id: string, overlapMs: number): Promise<{ apiKey: KeyOfOrg; key: string }>;
+    rotate(
+      actor: Actor,
+      id: string,
+      overlapMs: number,
+    ): Promise<{ apiKey: KeyOfOrg; key: string; replaced: KeyOfOrg }>;
     revoke(actor: Actor, id: string): Promise<KeyOfOrg>;
   };
   readonly audit: Audit;
@@ -75,7 +83,7 @@ export interface Accounts extends Service {
   readonly budgets: Omit<Budgets, 'refresh' | 'start' | 'stop'>;
   /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */
   charge(charge: {
-    caller: Pick<Caller, 'orgId' | 'keyId'>;
+    caller: Pick<Caller, 'orgId' | 'keyId' | 'keyFamily'>;
     model: string;
     endpoint: string;
     tag: string;

@@ -75,6 +75,7 @@ export function createKeyCheck(deps: {
     return {
       orgId: key.orgId,
       keyId: key.id,
+      keyFamily: key.family,
       keyName: key.name,
       scopes: scopesOf(key),
       models: key.models,

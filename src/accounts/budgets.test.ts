@@ -73,6 +73,29 @@ describe('a budget', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('of a family of keys holds for all of them', async () => {
+    const [orgId, family] = ['org_1', 'key_1'];
+    stored = [budget({ orgId, keyId: 'key_3', keyFamily: family, amount: dollar, spent: 0 })];
+    await budgets.start();
+    const keys = [
+      { orgId, keyId: family },
+      { orgId, keyId: 'key_2', keyFamily: family },
+      { orgId, keyId: 'key_3', keyFamily: family },
+    ];
+    const roomy = () => keys.map((key) => budgets.hasRoom(key));
+    expect(roomy()).toEqual([true, true, true]);
+    const held = budgets.reserve(keys[1]!, () => dollar);
+    expect([...roomy(), ...budgets.exhausted()]).toEqual([false, false, false, family]);
+    expect(budgets.hasRoom({ orgId, keyId: 'key_4' })).toBe(true);
+    held.charge(dollar);
+    held.settle();
+    stored = [{ ...stored[0]!, spent: dollar }];
+    await budgets.refresh();
+    expect([...roomy(), ...budgets.exhausted()]).toEqual([false, false, false, family]);
+    expect(budgets.waiting(orgId, family)?.reason).toBe('budget');
+    await budgets.stop();
+  });
+
   it('without a period never renews', async () => {
     stored = [budget({ period: 'total' })];
     await budgets.refresh();

@@ -10,7 +10,9 @@ import {
   isUsedUp,
   nextPeriodStart,
   type SpentBudget,
+  spenderOf,
 } from '../core/budget.ts';
+import { familyOf } from '../core/key-family.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
 import { createReservations, noReservation, type Reservation } from './reservations.ts';
@@ -35,10 +37,13 @@ export interface Budgets extends Service {
   reserve(owner: BudgetOwner, estimate: () => number): Reservation;
   /** False if nothing more may be sent for the owner until something changes. */
   hasRoom(owner: BudgetOwner): boolean;
-  /** Ids of orgs and keys without room. */
+  /** Ids of orgs and families of keys without room. */
   exhausted(): string[];
-  /** Returns why the batches of an org and key wait; null if no hard budget is used up. */
-  waiting(orgId: string, keyId?: string): Waiting | null;
+  /**
+   * Returns why the batches of an org, and of a family of keys if given, wait; null if no hard budget is used up.
+   * @param family as of `familyOf`
+   */
+  waiting(orgId: string, family?: string): Waiting | null;
 }
 
 interface KnownBudget {
@@ -55,7 +60,7 @@ export function createBudgets(deps: {
   log: Log;
 }): Budgets {
   const { orgs, clock, billingClock, log } = deps;
-  /** By id of the org or key. */
+  /** By id of the org or the family of keys. */
   let known = new Map<string, KnownBudget>();
   const reservations = createReservations();
   let reads = 0;
@@ -89,10 +94,7 @@ export function createBudgets(deps: {
     if (number > applied) {
       applied = number;
       known = new Map(
-        budgets.map((budget) => [
-          budget.keyId ?? budget.orgId,
-          { budget, until: nextPeriodStart(budget, now) },
-        ]),
+        budgets.map((budget) => [spenderOf(budget), { budget, until: nextPeriodStart(budget, now) }]),
       );
       isIncluded();
     }
@@ -100,29 +102,30 @@ export function createBudgets(deps: {
   }
 
   /** Hard budgets of an owner in their current period. A new period begins at once, before the next refresh. */
-  function* hardBudgets(ids: readonly (string | undefined)[], now: number): Generator<SpentBudget> {
+  function* hardBudgets(ids: Iterable<string>, now: number): Generator<SpentBudget> {
     for (const id of ids) {
-      const found = id === undefined ? undefined : known.get(id);
+      const found = known.get(id);
       if (!found || found.budget.hard === false) continue;
       const isOver = found.until !== null && now >= found.until;
       yield isOver ? { ...found.budget, spent: 0, usedUpAt: null } : found.budget;
     }
   }
 
-  function usedUp(ids: readonly (string | undefined)[], now: number): SpentBudget | undefined {
+  function usedUp(ids: readonly string[], now: number): SpentBudget | undefined {
     if (known.size > 0) for (const budget of hardBudgets(ids, now)) if (isUsedUp(budget)) return budget;
     return undefined;
   }
 
-  const heldBy = ({ orgId, keyId }: SpentBudget) => reservations.of(keyId ?? orgId);
+  const heldBy = (budget: SpentBudget) => reservations.of(spenderOf(budget));
   const isFull = (budget: SpentBudget) => budget.spent + heldBy(budget) >= budget.amount;
 
-  function require({ orgId, keyId }: BudgetOwner): void {
+  function require(owner: BudgetOwner): void {
     if (known.size === 0) return;
     const now = billingClock.now();
-    const spent = usedUp([orgId, keyId], now);
+    const ids = [owner.orgId, familyOf(owner)];
+    const spent = usedUp(ids, now);
     if (spent) throw budgetExceeded(spent, now);
-    for (const budget of hardBudgets([orgId, keyId], now))
+    for (const budget of hardBudgets(ids, now))
       if (isFull(budget)) throw budgetReserved(budget, heldBy(budget));
   }
 
@@ -141,25 +144,25 @@ export function createBudgets(deps: {
     reserve(owner, estimate) {
       if (known.size === 0) return noReservation;
       require(owner);
-      const ids = [owner.orgId, owner.keyId].filter((id) => known.has(id));
+      const ids = [owner.orgId, familyOf(owner)].filter((id) => known.has(id));
       return ids.length === 0 ? noReservation : reservations.add(ids, estimate());
     },
 
-    hasRoom({ orgId, keyId }) {
+    hasRoom(owner) {
       if (known.size === 0) return true;
-      for (const budget of hardBudgets([orgId, keyId], billingClock.now())) if (isFull(budget)) return false;
+      for (const budget of hardBudgets([owner.orgId, familyOf(owner)], billingClock.now()))
+        if (isFull(budget)) return false;
       return true;
     },
 
     exhausted() {
       const now = billingClock.now();
-      const full = [...hardBudgets([...known.keys()], now)].filter(isFull);
-      return full.map(({ orgId, keyId }) => keyId ?? orgId);
+      return [...hardBudgets(known.keys(), now)].filter(isFull).map(spenderOf);
     },
 
-    waiting(orgId, keyId) {
+    waiting(orgId, family) {
       const now = billingClock.now();
-      const budget = usedUp([orgId, keyId], now);
+      const budget = usedUp(family === undefined ? [orgId] : [orgId, family], now);
       if (!budget) return null;
       const until = nextPeriodStart(budget, now);
       const message = budgetExceededText(budget, now);

@@ -73,7 +73,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     billingClock,
     budgets: {
       ...budgets,
-      waiting: (orgId, keyId) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId, keyId),
+      waiting: (orgId, family) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId, family),
     },
     audit: createAudit(deps),
     authenticate: keyCheck.byHeaders,

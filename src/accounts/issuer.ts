@@ -1,4 +1,5 @@
-import { ApiError, invalid, notFound } from '../core/errors.ts';
+import { spenderOf } from '../core/budget.ts';
+import { invalid, notFound } from '../core/errors.ts';
 import { changeLimits } from '../core/limits.ts';
 import type { ApiKey, KeyChanges, Org } from '../core/org.ts';
 import type { Accounts, BudgetedOrg, KeyOfOrg } from './accounts.ts';
@@ -6,6 +7,7 @@ import { stamp } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { DisabledOrgs } from './disabled-orgs.ts';
 import { requireGrant } from './grants.ts';
+import { isExpired, notChangeable, notRotatable, requireOwnAdmin } from './key-states.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 import { createOrg, findOrg, grantOf, issueKey, type IssuerDeps, orgIdInPath } from './orgs.ts';
 
@@ -26,11 +28,11 @@ export function createIssuer(
   const ofOrgs = async (keys: ApiKey[]): Promise<KeyOfOrg[]> => {
     const names = await store.orgs.names([...new Set(keys.map(({ orgId }) => orgId))]);
     const spent = keys.some(({ budget }) => budget !== null) ? await issuing.budgets.refresh() : [];
-    const budgets = new Map(spent.map((budget) => [budget.keyId, budget]));
+    const budgets = new Map(spent.map((budget) => [spenderOf(budget), budget]));
     return keys.map((key) => ({
       ...key,
       orgName: names.get(key.orgId) ?? null,
-      spentBudget: budgets.get(key.id) ?? null,
+      spentBudget: budgets.get(key.family ?? key.id) ?? null,
     }));
   };
   const ofOrg = async (key: ApiKey): Promise<KeyOfOrg> => (await ofOrgs([key]))[0]!;
@@ -80,13 +82,17 @@ export function createIssuer(
         if (!before) throw notFound('key');
         const { limits = {}, ...settings } = changes;
         const after = { ...before, ...settings, limits: changeLimits(before.limits, limits) };
-        // Only what changes counts, but a key that is enabled counts as a new one.
-        await requireGrant(store.keys, actor, after, changes.disabled === false ? undefined : changes);
-        const apiKey = await store.keys.update(id, changes, clock.now(), stamp(clock, actor));
+        requireOwnAdmin(actor, before, changes);
+        // Only what changes counts, but a key that works again counts as a new one.
+        const isRevived =
+          changes.disabled === false || (changes.expiresAt !== undefined && isExpired(before, clock.now()));
+        await requireGrant(store.keys, actor, after, isRevived ? undefined : changes);
+        const outcome = await store.keys.update(id, changes, clock.now(), stamp(clock, actor));
         changed();
-        if (!apiKey) throw notFound('key');
+        if (!outcome) throw notFound('key');
+        if ('refused' in outcome) throw notChangeable(outcome.refused);
         if (changes.budget === null) await issuing.budgets.refresh();
-        return ofOrg(apiKey);
+        return ofOrg(outcome);
       },
       async rotate(actor, id, overlapMs) {
         const old = await store.keys.get(id);
@@ -95,15 +101,12 @@ export function createIssuer(
         const key = makeKey(issuing.random);
         const next = { id: issuing.ids.next('key_'), prefix: shownKey(key), hash: hashKey(key) };
         const endsAt = overlapMs === 0 ? null : clock.now() + overlapMs;
-        const apiKey = await store.keys.rotate(id, next, endsAt, stamp(clock, actor));
+        const outcome = await store.keys.rotate(id, next, endsAt, stamp(clock, actor));
         changed();
-        if (!apiKey) throw notFound('key');
-        if (apiKey === 'inactive')
-          throw new ApiError(
-            'key_not_active',
-            'The key is revoked, disabled or expired. Enable it first, or create a new key.',
-          );
-        return { apiKey: await ofOrg(apiKey), key };
+        if (!outcome) throw notFound('key');
+        if ('refused' in outcome) throw notRotatable(outcome.refused, clock.now());
+        const [apiKey, replaced] = await ofOrgs([outcome.key, outcome.old]);
+        return { apiKey: apiKey!, key, replaced: replaced! };
       },
       async revoke(actor, id) {
         const apiKey = await store.keys.revoke(id, clock.now(), stamp(clock, actor));

@@ -66,6 +66,7 @@ describe('the ledger of synchronous requests', () => {
     expect(first).toEqual({
       sourceId: 'single:key_1:/v1/chat/completions:',
       orgId: 'org_1',
+      keyFamily: null,
       keyId: 'key_1',
       model: 'tiny',
       day: '2026-11-21T23',

@@ -82,7 +82,7 @@ export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps)
     while (open.size > 0) {
       const settling = reservations;
       reservations = [];
-      await writeCommit(takeOpen(), { writer, number: ++number });
+      await writeCommit(takeOpen(), { writer, number: ++number, at: clock.now() });
       for (const reservation of settling) reservation.settle();
     }
     writing = undefined;
@@ -118,13 +118,13 @@ export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps)
       prices,
       reservation,
     }: Parameters<Accounts['charge']>[0]): void {
-      const { orgId, keyId } = caller;
+      const { orgId, keyId, keyFamily = null } = caller;
       const day = utcHour(clock.now());
       const source = { keyId, endpoint, tag: tags.admit(orgId, day, tag) };
       const cost = exactCost(usage, prices);
       reservation.charge(ceilCost(cost));
       if (reservation !== noReservation) reservations.push(reservation);
-      add({ ...source, sourceId: singlesOf(source), orgId, model, day, requests: 1, usage, cost });
+      add({ ...source, sourceId: singlesOf(source), orgId, keyFamily, model, day, requests: 1, usage, cost });
       if (stopping.signal.aborted) void flush();
       else timer ??= clock.after(groupMs, () => void flush());
     },

@@ -67,6 +67,8 @@ export async function issueKey(
   const apiKey: ApiKey = {
     id: ids.next('key_'),
     orgId: input.orgId,
+    family: null,
+    replacedBy: null,
     name: input.name ?? '',
     prefix: shownKey(secret),
     createdAt: clock.now(),

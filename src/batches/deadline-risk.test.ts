@@ -9,6 +9,7 @@ const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
   orgId: 'a',
   keyId: 'key_1',
+  keyFamily: null,
   model: 'm',
   due: 0,
   total: 1000,

@@ -8,12 +8,13 @@ import type { Store } from '../store/store.ts';
  */
 export async function ownerOf(
   { orgs, keys }: Pick<Store, 'orgs' | 'keys'>,
-  { orgId, keyId }: Pick<Batch, 'orgId' | 'keyId'>,
+  { orgId, keyId, keyFamily }: Pick<Batch, 'orgId' | 'keyId' | 'keyFamily'>,
 ): Promise<Caller> {
   const [org, key] = await Promise.all([orgs.get(orgId), keys.get(keyId)]);
   return {
     orgId,
     keyId,
+    keyFamily,
     scopes: key?.scopes ?? [],
     models: key?.models ?? null,
     limits: { org: org?.limits ?? {}, key: key?.limits ?? {} },

@@ -13,6 +13,7 @@ import type {
   RemoteDelivery,
   RemoteFile,
   RemoteKey,
+  RemoteRotation,
   RemoteModel,
   RemoteOrg,
   RemotePauses,
@@ -206,7 +207,7 @@ export function createClient(options: TransportOptions) {
       update: (id: string, fields: KeyFields & { disabled?: boolean | undefined }) =>
         patch<RemoteKey>(apiPath('admin', 'keys', id), fields),
       rotate: (id: string, overlap: number) =>
-        post<RemoteKey>(apiPath('admin', 'keys', id, 'rotate'), { overlap }),
+        post<RemoteRotation>(apiPath('admin', 'keys', id, 'rotate'), { overlap }),
       revoke: (id: string) => remove<RemoteKey>(apiPath('admin', 'keys', id)),
     },
     secrets: {

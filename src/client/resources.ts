@@ -2,7 +2,7 @@ import type { AuditEntry } from '../core/audit.ts';
 import type { presentPauses, presentReplica } from '../wire/admin/controls.ts';
 import type { presentModelQueue } from '../wire/admin/queue.ts';
 import type { presentRequest } from '../wire/admin/requests.ts';
-import type { presentKey } from '../wire/admin/keys.ts';
+import type { presentKey, presentRotation } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentSecrets } from '../wire/admin/secrets.ts';
 import type { presentBatch } from '../wire/batch/present.ts';
@@ -64,6 +64,8 @@ export type RemoteRequest = ReturnType<typeof presentRequest>;
 
 /** API key. Only the answer that creates it contains `key`, the secret. */
 export type RemoteKey = ReturnType<typeof presentKey>;
+/** New key, and the one that it replaces. */
+export type RemoteRotation = ReturnType<typeof presentRotation>;
 
 /** Key that seals stored secrets. */
 export type RemoteSecretsKey = ReturnType<typeof presentSecrets>;

@@ -82,6 +82,8 @@ export interface Batch {
   id: string;
   orgId: string;
   keyId: string;
+  /** First key of the family of its key (core/key-family.ts); null for that key itself. */
+  keyFamily: string | null;
   endpoint: BatchEndpoint;
   status: BatchStatus;
   total: number;

@@ -1,5 +1,6 @@
 import { isoSeconds, utcDay } from '../base/clock.ts';
 import { ApiError } from './errors.ts';
+import { familyOf, type OfKey } from './key-family.ts';
 import { formatDollars } from './price.ts';
 
 export const budgetPeriods = ['month', 'total'] as const;
@@ -15,20 +16,30 @@ export interface Budget {
 }
 
 /** Org and key whose budgets a request counts against. */
-export interface BudgetOwner {
+export interface BudgetOwner extends OfKey {
   orgId: string;
-  keyId: string;
 }
 
 /** Budget with its current spending. */
 export interface SpentBudget extends Budget {
   orgId: string;
-  /** Null for the budget of the org. */
+  /** Newest key of the family that has the budget; null for the budget of the org. */
   keyId: string | null;
+  /** First key of the family; null or absent for that key itself. */
+  keyFamily?: string | null;
   /** Nano-dollars. */
   spent: number;
   /** Epoch milliseconds at which a process first saw the budget used up; null while it is not. */
   usedUpAt: number | null;
+}
+
+/** Id under which the spending of a budget counts: an org, or a family of keys. */
+export function spenderOf({
+  orgId,
+  keyId,
+  keyFamily,
+}: Pick<SpentBudget, 'orgId' | 'keyId' | 'keyFamily'>): string {
+  return keyId === null ? orgId : familyOf({ keyId, keyFamily });
 }
 
 /** `2026-11`, the UTC month of an amount. */

@@ -36,6 +36,8 @@ export const errorCatalog = {
   too_many_webhooks: { status: 409, kind: 'conflict' },
   webhook_disabled: { status: 409, kind: 'conflict' },
   key_not_active: { status: 409, kind: 'conflict' },
+  key_replaced: { status: 409, kind: 'conflict' },
+  own_admin_scope: { status: 409, kind: 'conflict' },
   no_secrets_key: { status: 409, kind: 'conflict' },
   payload_too_large: { status: 413, kind: 'invalid' },
   unsupported_media_type: { status: 415, kind: 'invalid' },

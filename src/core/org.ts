@@ -46,6 +46,10 @@ export function hasScope(owned: readonly KeyScope[], scope: KeyScope): boolean {
 export interface ApiKey {
   id: string;
   orgId: string;
+  /** First key of its family (core/key-family.ts); null for that key itself. */
+  family: string | null;
+  /** Key that replaced it by rotation; null for the newest key of a family. */
+  replacedBy: string | null;
   name: string;
   /** First characters and last four, for display. */
   prefix: string;
@@ -61,7 +65,7 @@ export interface ApiKey {
   limits: Limits;
   /** Highest priority that its batches may have. */
   maxPriority: number;
-  /** Limit of its spending, beside that of its org; null for none. */
+  /** Limit of the spending of its family, beside that of its org; null for none. All keys of a family have the same. */
   budget: Budget | null;
 }
 
@@ -72,6 +76,8 @@ export const keyDefaults = {
   disabledAt: null,
   maxPriority: priorities.max,
   budget: null,
+  family: null,
+  replacedBy: null,
 } as const;
 
 /** Org of a key, as far as authentication needs it. */
@@ -114,6 +120,8 @@ export type NewKey = Omit<KeyChanges, 'disabled'> & { orgId: string };
 export interface Caller {
   orgId: string;
   keyId: string;
+  /** First key of the family (core/key-family.ts); null or absent for that key itself. */
+  keyFamily?: string | null;
   keyName?: string;
   scopes: readonly KeyScope[];
   models: readonly string[] | null;

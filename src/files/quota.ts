@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts';
+import { familyOf } from '../core/key-family.ts';
 import type { Caller } from '../core/org.ts';
 import type { FileByteLimits, StorageStore } from '../store/contract/storage.ts';
 
@@ -36,7 +37,7 @@ export function createFileQuota(store: StorageStore, maxBytes: number, requireDi
     async open(caller: Caller): Promise<UploadShare> {
       requireDisk();
       const limits = fileByteLimits(caller, maxBytes);
-      const owners = { org: caller.orgId, key: caller.keyId };
+      const owners = { org: caller.orgId, key: familyOf(caller) };
       const stored = await store.stored(Object.values(owners));
       const kept = new Map(stored.map(({ ownerId, fileBytes }) => [ownerId, fileBytes]));
       let own = 0;

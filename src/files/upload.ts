@@ -6,6 +6,7 @@ import { heavySlices } from '../base/loop-slices.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
+import { familyOf } from '../core/key-family.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { SharedCatalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
@@ -139,7 +140,7 @@ export class SpooledUpload implements Upload {
     const file: StoredFile = {
       id: this.#deps.ids.next('file-'),
       orgId: this.#target.caller.orgId,
-      keyId: this.#target.caller.keyId,
+      keyId: familyOf(this.#target.caller),
       purpose,
       filename: meta.filename,
       bytes: this.#bytes,

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { familyOf } from '../core/key-family.ts';
 import type { CallerLimits, Limits } from '../core/limits.ts';
 import type { RateState } from '../core/rates.ts';
 import { addNeeds, longestWait, type Need, rateStates, take } from './admit.ts';
@@ -57,13 +58,14 @@ export function createRequestLimiter(deps: {
       return subjects.size;
     },
     apply: ({ limits }) => hasDefaults || hasAny(limits?.org) || hasAny(limits?.key),
-    admit({ orgId, keyId, limits }, estimate, onRates) {
+    admit(caller, estimate, onRates) {
+      const { orgId, limits } = caller;
       const needs: Need[] = [];
       const tokens = once(estimate);
       const org = { owner: 'org', own: limits?.org, defaults: defaults.org } as const;
       const key = { owner: 'key', own: limits?.key, defaults: defaults.key } as const;
       addNeeds(needs, org, () => subjects.of(orgId, now()), tokens);
-      addNeeds(needs, key, () => subjects.of(keyId, now()), tokens);
+      addNeeds(needs, key, () => subjects.of(familyOf(caller), now()), tokens);
       const lacking = missing(needs, onRates);
       return lacking.length === 0 ? admitted(needs, onRates) : fetched(needs, lacking, onRates);
     },

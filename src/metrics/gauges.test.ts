@@ -14,6 +14,7 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
   orgId: 'o',
   keyId: 'key_1',
+  keyFamily: null,
   model: 'tiny',
   due: now,
   total: 10,

@@ -1,6 +1,7 @@
 import { isId } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { StoredConversation } from '../core/conversation.ts';
+import { familyOf } from '../core/key-family.ts';
 import type { Caller } from '../core/org.ts';
 import { presentConversation } from '../wire/conversations/conversation.ts';
 import type { ItemsQuery } from '../wire/shared/query-params.ts';
@@ -69,7 +70,8 @@ export function createConversations(context: ResponsesContext) {
       bytes: number,
     ) {
       requireRoom(bytes);
-      const { orgId, keyId } = caller;
+      const { orgId } = caller;
+      const keyId = familyOf(caller);
       return withQuota(caller, { bytes, rows: 1 + items.length }, async () => {
         const { now, expiresAt } = times();
         const id = ids.next('conv_');

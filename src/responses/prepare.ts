@@ -1,4 +1,5 @@
 import { unixSeconds } from '../base/clock.ts';
+import { familyOf } from '../core/key-family.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
 import type { InteractiveCall } from '../inference/inference.ts';
@@ -53,7 +54,8 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog) {
     reserve?: (bytes: number) => Promise<() => void>,
   ): Promise<PreparedResponse> {
     const { value: request, text } = body;
-    const { orgId, keyId } = caller;
+    const { orgId } = caller;
+    const keyId = familyOf(caller);
     const model = modelFor(catalog, caller, request.model, 'chat').id;
     const id = ids.next('resp_');
     const now = clock.now();

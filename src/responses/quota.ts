@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts';
+import { familyOf } from '../core/key-family.ts';
 import type { Caller } from '../core/org.ts';
 import type { StorageStore, Stored } from '../store/contract/storage.ts';
 
@@ -36,11 +37,17 @@ export function createQuota(store: StorageStore, defaults: QuotaLimits, requireD
      * @param responses rows to store
      * @throws ApiError `storage_quota_exceeded` (402), `insufficient_storage` (507)
      */
-    async reserve({ orgId, keyId, limits }: Caller, bytes: number, responses = 1) {
+    async reserve(caller: Caller, bytes: number, responses = 1) {
       requireDisk();
+      const { orgId, limits } = caller;
       const owners = [
         { id: orgId, name: 'org', ...defaults, responses: limits?.org.storedResponses ?? defaults.responses },
-        { id: keyId, name: 'API key', bytes: Infinity, responses: limits?.key.storedResponses ?? Infinity },
+        {
+          id: familyOf(caller),
+          name: 'API key',
+          bytes: Infinity,
+          responses: limits?.key.storedResponses ?? Infinity,
+        },
       ];
       const refusal = () => {
         for (const { id, name, bytes: maxBytes, responses: maxResponses } of owners) {

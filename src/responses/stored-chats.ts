@@ -1,6 +1,7 @@
 import type { PageSlices } from '../base/page-slices.ts';
 import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
+import { familyOf } from '../core/key-family.ts';
 import { type ChatQuery, isFiltered } from '../core/stored-chat.ts';
 import type { Caller } from '../core/org.ts';
 import type { ChatWithoutMessages, SizedChat } from '../store/contract/chats.ts';
@@ -48,7 +49,8 @@ export function createStoredChats(context: ResponsesContext) {
      * @throws ApiError `storage_quota_exceeded` (402)
      */
     async reserve(caller: Caller, { messages, metadata, bytes, present: presented }: ChatToStore) {
-      const { orgId, keyId } = caller;
+      const { orgId } = caller;
+      const keyId = familyOf(caller);
       const leave = await quota.reserve(caller, bytes);
 
       async function keep(answer: ChatResponse) {

@@ -60,10 +60,18 @@ it('changes, rotates, disables and enables keys', async () => {
   await cli('keys', 'enable', made.id);
   expect(await statusOf(made.key)).toBe(200);
   const rotated = await cli('keys', 'rotate', made.id, '--overlap', '60');
-  expect(rotated.err).toBe('Save the key now: it cannot be shown again.\n');
+  expect(rotated.err).toMatch(
+    new RegExp(
+      `^Save the key now: it cannot be shown again.\nThe old key ${made.id} works until 20\\S+Z.\n$`,
+    ),
+  );
   const next = /^key +(\S+)$/m.exec(rotated.out)![1]!;
   expect([await statusOf(next), await statusOf(made.key)]).toEqual([200, 200]);
-  expect((await cli('keys', 'get', made.id)).out).toMatch(/^ends +20/m);
+  const shown = (await cli('keys', 'get', made.id)).out;
+  expect(shown).toMatch(/^ends +20/m);
+  expect(shown).toContain(`replaced by  ${/^id +(\S+)$/m.exec(rotated.out)![1]}`);
+  const again = await cli('keys', 'rotate', made.id);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('was replaced by')]);
 });
 
 it('lists whole or in part, with names of orgs and what keys have spent', async () => {

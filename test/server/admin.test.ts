@@ -189,11 +189,17 @@ describe('rotation', () => {
     });
     const { status, json } = await admin('POST', `keys/${old.id}/rotate`, { overlap: 3_600 });
     expect(status).toBe(201);
-    const { id, key, prefix, created_at: _, ...settings } = json;
+    const { id, key, prefix, created_at: _, old_key: replaced, ...settings } = json;
     const { id: oldId, key: oldKey, prefix: oldPrefix, created_at: _old, ...oldSettings } = old;
     expect(settings).toEqual(oldSettings);
     expect([id === oldId, key === oldKey, prefix === oldPrefix]).toEqual([false, false, false]);
     expect([await works(key), await works(oldKey)]).toEqual([200, 200]);
+    expect(replaced).toMatchObject({ id: oldId, replaced_by: id, revoked_at: null });
+    const { last_used_at: _used, ...stored } = (await admin('GET', `keys/${oldId}`)).json;
+    expect(replaced).toMatchObject(stored);
+    const again = await admin('POST', `keys/${oldId}/rotate`, {});
+    expect([again.status, again.json.error.code]).toEqual([409, 'key_replaced']);
+    expect(again.json.error.message).toContain(id);
     const left = Date.parse((await admin('GET', `keys/${oldId}`)).json.expires_at) - Date.now();
     expect(left > 3_500_000 && left <= 3_600_000).toBe(true);
     const { data } = (await admin('GET', `audit?limit=2`)).json;
@@ -223,6 +229,8 @@ describe('rotation', () => {
     expect([status, json.error.code]).toEqual([409, 'key_not_active']);
     await admin('DELETE', `keys/${key.id}`);
     expect((await admin('POST', `keys/${key.id}/rotate`, {})).status).toBe(409);
+    const enabled = await admin('PATCH', `keys/${key.id}`, { disabled: false });
+    expect([enabled.status, enabled.json.error.code]).toEqual([409, 'key_not_active']);
     expect((await admin('POST', `keys/key_${'0'.repeat(32)}/rotate`, {})).status).toBe(404);
     expect((await admin('POST', `keys/${key.id}/rotate`, { overlap: 2_592_001 })).json.error.param).toBe(
       'overlap',

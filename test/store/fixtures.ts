@@ -7,7 +7,7 @@ import type { IdPrefix } from '../../src/base/ids.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lease } from '../../src/store/contract/claim.ts';
 import type { IdempotencyToken } from '../../src/store/contract/idempotency.ts';
-import { type LedgerEntry, type LedgerRow } from '../../src/store/contract/accounts.ts';
+import { type LedgerCommit, type LedgerEntry, type LedgerRow } from '../../src/store/contract/accounts.ts';
 import type { Stored } from '../../src/store/contract/storage.ts';
 import { exactCost, noCost } from '../../src/core/price.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
@@ -82,6 +82,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     id: nextId('batch_'),
     orgId: 'org_a',
     keyId: 'key_a',
+    keyFamily: null,
     endpoint: '/v1/chat/completions',
     status: 'validating',
     total: 8,
@@ -201,7 +202,7 @@ let commits = 0;
 export function addToLedger(
   { ledger }: Pick<Store, 'ledger'>,
   rows: readonly (Omit<LedgerRow, 'endpoint' | 'tag'> & Partial<LedgerRow>)[],
-  commit = { writer: 'w', number: ++commits },
+  commit: Pick<LedgerCommit, 'writer' | 'number'> = { writer: 'w', number: ++commits },
 ): Promise<void> {
   const entries = rows.map(({ amount, ...row }): LedgerEntry => ({
     endpoint: '',
@@ -209,7 +210,7 @@ export function addToLedger(
     ...row,
     cost: { nano: amount ?? 0, parts: 0 },
   }));
-  return ledger.add(entries, commit);
+  return ledger.add(entries, { at: start, ...commit });
 }
 
 export function failure(batch: Batch | string, line: number, fields: Partial<LineResult> = {}): LineResult {

@@ -9,9 +9,13 @@ CREATE TABLE api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
-  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9, budget bigint, budget_period text, budget_hard integer NOT NULL DEFAULT 1, used_up_at bigint);
+  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9, budget bigint, budget_period text, budget_hard integer NOT NULL DEFAULT 1, used_up_at bigint, family text, replaced_by text);
+
+CREATE INDEX api_keys_by_family ON api_keys (family) WHERE family IS NOT NULL;
 
 CREATE INDEX api_keys_by_org ON api_keys (org_id, id);
+
+CREATE INDEX api_keys_with_budget ON api_keys (id) WHERE budget IS NOT NULL;
 
 CREATE TABLE audit_head (id integer PRIMARY KEY, sequence bigint NOT NULL, hash text NOT NULL);
 
@@ -117,7 +121,7 @@ CREATE TABLE batches (
   at_risk_at bigint,
   retry_of text,
   paused_at bigint,
-  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text);
+  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text);
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
@@ -134,6 +138,9 @@ CREATE INDEX batches_of_model ON batches (model, id);
 CREATE INDEX batches_of_status ON batches ((status || ''), id);
 
 CREATE INDEX batches_open ON batches (id) WHERE status IN ('validating', 'in_progress', 'cancelling');
+
+CREATE INDEX batches_open_by_family ON batches ((COALESCE(key_family, key_id)))
+  WHERE status IN ('validating', 'in_progress', 'cancelling');
 
 CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 
@@ -228,7 +235,7 @@ CREATE TABLE installation (
 
 CREATE TABLE ledger_writers (
   id text PRIMARY KEY,
-  last_commit bigint NOT NULL);
+  last_commit bigint NOT NULL, written_at bigint);
 
 CREATE TABLE limit_use (
   id text PRIMARY KEY,
@@ -247,6 +254,10 @@ CREATE TABLE orgs (
   budget bigint,
   budget_period text,
   used_up_at bigint, limits text NOT NULL DEFAULT '{}', weight integer NOT NULL DEFAULT 1, disabled_at bigint, budget_hard integer NOT NULL DEFAULT 1);
+
+CREATE INDEX orgs_disabled ON orgs (id) WHERE disabled_at IS NOT NULL;
+
+CREATE INDEX orgs_with_budget ON orgs (id) WHERE budget IS NOT NULL;
 
 CREATE TABLE queue_shares (
   model text NOT NULL,

@@ -8,6 +8,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     id: 'batch_1',
     orgId: 'org_1',
     keyId: 'key_1',
+    keyFamily: null,
     weight: 1,
     endpoint: '/v1/chat/completions',
     due: 0,

@@ -9,6 +9,7 @@ export interface RunningBatch {
   id: string;
   orgId: string;
   keyId: string;
+  keyFamily: string | null;
   /** Weight of the org. */
   weight: number;
   endpoint: BatchEndpoint;

@@ -215,10 +215,12 @@ async function insertBatch(
     throw error;
   });
   const storage = fileByteLimits(caller, deps.limits.storedBytes);
+  const billedAt = deps.billingClock.now();
   // If this throws, the batch may exist and read its input; an unused file is swept later.
   const outcome = await store.batches.create(batch, chunks, {
     limits: limitsFor(deps, caller),
     now: batch.createdAt,
+    billedAt,
     storage,
     ...(creation && { creation }),
     ...(opened.sealed && { inlineFile: { ...opened.file, filename: inlineFilename(batch.id) } }),
@@ -227,7 +229,7 @@ async function insertBatch(
   await opened.sealed?.discard();
   if (outcome.outcome === 'replayed') return { id: outcome.id, replayed: true };
   if (outcome.outcome === 'too_much_stored') throw tooMuchStored(outcome.quota, storage);
-  if (outcome.outcome === 'budget_used_up') throw budgetExceeded(outcome.budget, batch.createdAt);
+  if (outcome.outcome === 'budget_used_up') throw budgetExceeded(outcome.budget, billedAt);
   if (outcome.outcome === 'limit_exceeded') throw limitExceeded(outcome.exceeded);
   throw refusal(outcome.outcome);
 
@@ -238,7 +240,7 @@ async function insertBatch(
   }
 
   function newBatch(): Batch {
-    const { orgId, keyId, maxPriority = priorities.max } = caller;
+    const { orgId, keyId, keyFamily = null, maxPriority = priorities.max } = caller;
     const { endpoint, metadata, outputExpiresAfterSeconds } = input;
     const { file, index } = opened;
     const now = clock.now();
@@ -251,6 +253,7 @@ async function insertBatch(
       id: ids.next('batch_'),
       orgId,
       keyId,
+      keyFamily,
       endpoint,
       status: 'validating',
       total: index.count,

@@ -14,14 +14,14 @@ export interface DryRunDeps {
 
 /** Validates, counts and prices a batch, and compares it with its limits, without storing anything. */
 export async function dryRun(deps: DryRunDeps, caller: Caller, input: CreateBatch): Promise<DryRun> {
-  const { catalog, batch, clock } = deps.creating;
+  const { catalog, batch, billingClock } = deps.creating;
   const opened = await openInput(deps.creating, caller, input, { isDiscarded: true });
   const { prices, counted } = await priceAndCount(deps, caller, opened);
   const byRates = estimateUsage(opened.index, (name) => prices[catalog.idOf(name)]!, counted);
   return {
     endpoint: input.endpoint,
     total: opened.index.count,
-    quota: await quotaOf(deps.creating, caller, opened, clock.now()),
+    quota: await quotaOf(deps.creating, caller, opened, billingClock.now()),
     exactInput: counted.every((tokens) => tokens !== undefined),
     usage: [...byRates.values()].reduce(addUsage, noUsage),
     amount: estimatedAmount(byRates, batch.priceFactor),

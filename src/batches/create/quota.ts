@@ -1,6 +1,7 @@
 import { budgetExceeded, isUsedUp, type SpentBudget } from '../../core/budget.ts';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
+import { familyOf } from '../../core/key-family.ts';
 import type { CallerLimits } from '../../core/limits.ts';
 import type { SharedCatalog } from '../../core/model.ts';
 import type { Caller } from '../../core/org.ts';
@@ -60,20 +61,21 @@ export async function quotaOf(
   },
   caller: Caller,
   { file, index, sealed }: QuotaInput,
-  now: number,
+  billedAt: number,
 ): Promise<BatchQuota> {
   const { store } = deps;
-  const { orgId, keyId } = caller;
+  const { orgId } = caller;
+  const family = familyOf(caller);
   const [budgets, used, stored] = await Promise.all([
-    store.orgs.budgets(now, { orgId, keyId }),
-    store.batches.queued(orgId, keyId),
-    store.storage.stored([orgId, keyId]),
+    store.orgs.budgets(billedAt, caller),
+    store.batches.queued(orgId, family),
+    store.storage.stored([orgId, family]),
   ]);
   const tokens = tokensByModel(index, deps.catalog.idOf);
   const queue = queueLimits(limitsFor(deps, caller), used, { batches: 1, requests: index.count, tokens });
   const byteLimits = fileByteLimits(caller, deps.limits.storedBytes);
   const storage = (['org', 'key'] as const).flatMap((owner) => {
-    const id = owner === 'org' ? orgId : keyId;
+    const id = owner === 'org' ? orgId : family;
     const { fileBytes = 0 } = stored.find(({ ownerId }) => ownerId === id) ?? {};
     return storageLimit(owner, byteLimits[owner], fileBytes, sealed ? file.bytes : 0);
   });
@@ -81,7 +83,7 @@ export async function quotaOf(
     limits: [...queue, ...storage],
     budgets,
     refusals: [
-      ...budgets.filter(isExhausted).map((budget) => budgetExceeded(budget, now)),
+      ...budgets.filter(isExhausted).map((budget) => budgetExceeded(budget, billedAt)),
       ...queue.filter((limit) => !fits(limit)).map((limit) => limitExceeded([limit])),
       ...storage.filter(isStorageFull).map(({ owner }) => tooMuchStored(owner, byteLimits)),
     ],

@@ -5,6 +5,7 @@ import type { Batch, ResultStream } from '../../core/batch.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Store } from '../../store/store.ts';
 import type { PageSize } from '../../store/contract/results.ts';
+import { familyOf } from '../../core/key-family.ts';
 
 /** Results per read while a file is written. */
 const page: PageSize = { rows: 500, bytes: 4 << 20 };
@@ -48,7 +49,7 @@ export async function assembleResultFile(
   return {
     id: ids.next('file-'),
     orgId: batch.orgId,
-    keyId: batch.keyId,
+    keyId: familyOf(batch),
     purpose: 'batch_output',
     filename: resultFilename(batch.id, stream),
     bytes,

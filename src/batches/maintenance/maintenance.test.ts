@@ -73,6 +73,7 @@ describe('Maintenance', () => {
       hours: { find: () => undefined },
       budgets: { waiting: (orgId) => noMoney.get(orgId) ?? null },
       clock,
+      billingClock: clock,
       time: new StoreTime(clock),
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,

@@ -1,5 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
+import { familyOf } from '../../core/key-family.ts';
 import { lateBehindPriorities } from '../../core/urgency.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
@@ -19,7 +20,7 @@ const maxReopened = 10;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface MaintenanceDeps
-  extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'random' | 'log' | 'catalog'> {
+  extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'billingClock' | 'random' | 'log' | 'catalog'> {
   capacity: Pick<Capacity, 'setAtRisk'>;
   work: LocalWork;
   /** Called when there is work to claim: a batch ends or was reopened. */
@@ -105,10 +106,10 @@ export class Maintenance {
   }
 
   async #followAll(): Promise<void> {
-    const { store, work, time } = this.#deps;
+    const { store, work, billingClock } = this.#deps;
     const ids = work.batches().map((batch) => batch.id);
     if (ids.length === 0) return;
-    const watched = await store.batches.states(ids, time.now());
+    const watched = await store.batches.states(ids, billingClock.now());
     const states = new Map(watched.map((state) => [state.id, state]));
     for (const id of ids) this.#follow(id, states.get(id));
   }
@@ -119,7 +120,7 @@ export class Maintenance {
     const now = time.now();
     // The risk of a batch depends on those before it.
     // Batches without a budget, or of a disabled org, wait for an administrator, who knows that they may expire.
-    const mayRun = (each: OpenBatch) => budgets.waiting(each.orgId, each.keyId) === null;
+    const mayRun = (each: OpenBatch) => budgets.waiting(each.orgId, familyOf(each)) === null;
     const open = (await listOpen(store.batches)).filter(mayRun);
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     const late = lateBehindPriorities(open, now);

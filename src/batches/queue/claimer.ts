@@ -151,13 +151,14 @@ export class Claimer {
 
   /** Returns true if more chunks are wanted and may exist. */
   async #claimLines(): Promise<boolean> {
-    const { store, worker, demand, suspects, budgets, clock, time, holdsLeases } = this.#deps;
+    const { store, worker, demand, suspects, budgets, clock, time, billingClock, holdsLeases } = this.#deps;
     const all = demand.wanted();
     const lacking = all.filter(({ lines, chunks: min }) => lines + min > 0);
     const wanted = all.filter((each) => !lacking.slice(maxModels).includes(each));
     if (wanted.length === 0) return false;
     const options = {
       now: time.now(),
+      billedAt: billingClock.now(),
       suspects: suspects.room,
       except: this.#exceptions(),
       exhausted: budgets.exhausted(),

@@ -19,6 +19,7 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
   orgId: 'a',
   keyId: 'key_1',
+  keyFamily: null,
   model: 'tiny',
   due: 0,
   total: 10,

@@ -2,6 +2,7 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import type { BatchPause } from '../../core/controls.ts';
+import { familyOf } from '../../core/key-family.ts';
 import { type Waiting, toWaiting } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { Capacity } from '../../inference/capacity.ts';
@@ -12,8 +13,8 @@ import type { OpenHours } from '../open-hours.ts';
 
 /** Reasons for which a batch may wait, as far as this process knows. */
 export interface WaitSources {
-  /** Reason why an org or a key may not spend. */
-  budget: (orgId: string, keyId: string) => Waiting | null;
+  /** Reason why an org or a family of keys may not spend. */
+  budget: (orgId: string, family: string) => Waiting | null;
   /** Reason why the stored data of a batch is unavailable. */
   storage: (batchId: string) => Waiting | null;
   /** Pause by an operator of an org's requests to a model. */
@@ -47,7 +48,7 @@ export function findWaiting(
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
   if (noStorage) return noStorage;
-  const noBudget = budget(batch.orgId, batch.keyId);
+  const noBudget = budget(batch.orgId, familyOf(batch));
   if (noBudget) {
     const message = `${noBudget.message} The batch expires at ${isoSeconds(batch.expiresAt)}.`;
     return { ...noBudget, message, since: Math.max(noBudget.since, batch.createdAt) };
@@ -98,7 +99,7 @@ export function createWaitSources(deps: WaitSourcesDeps): WaitSources {
     catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
   return {
     storage,
-    budget: (orgId, keyId) => budgets.waiting(orgId, keyId),
+    budget: (orgId, family) => budgets.waiting(orgId, family),
     pausing(orgId, name) {
       const pause = controls.pausing(orgId, peers.idOf(name));
       return pause && toPausedWaiting(pause);

@@ -123,7 +123,13 @@ const rotate = queryCommand({
   ],
   examples: ['key_0199f3a2', 'key_0199f3a2 --overlap 86400'],
   ask: (client, id, { overlap }: { overlap: number }) => client.keys.rotate(id, overlap),
-  show: showNewKey,
+  show(rotation, terminal) {
+    showNewKey(rotation, terminal);
+    const { id, revoked_at: revokedAt, expires_at: expiresAt } = rotation.old_key;
+    terminal.note(
+      revokedAt === null ? `The old key ${id} works until ${expiresAt}.` : `The old key ${id} is revoked.`,
+    );
+  },
 });
 
 const setDisabled = (usage: string, about: string, disabled: boolean) =>
@@ -187,6 +193,7 @@ function showKey(key: RemoteKey, terminal: Terminal): void {
     ['budget', budgetText(key.budget)],
     ['priority', String(key.priority)],
     ['ends', stateText(key)],
+    ['replaced by', key.replaced_by ?? undefined],
     ['key', key.key],
   ]);
 }

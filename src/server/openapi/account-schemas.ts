@@ -63,6 +63,7 @@ const keyFields = {
   created_at: instant,
   expires_at: instantOrNull,
   revoked_at: instantOrNull,
+  replaced_by: t.stringOrNull({ description: 'Key that replaced it by rotation.' }),
   ...disabled,
   last_used_at: { ...instantOrNull, description: 'Stored once a minute.' },
 };
@@ -72,6 +73,18 @@ export const keySchema = titled('ApiKey', keyFields);
 export const newKeySchema = t.object(
   { ...keyFields, key: t.string({ description: 'Secret key, shown only once.' }) },
   { title: 'NewApiKey', ...closed },
+);
+
+export const rotatedKeySchema = t.object(
+  {
+    ...keyFields,
+    key: t.string({ description: 'Secret key, shown only once.' }),
+    old_key: t.object(keyFields, {
+      description: 'Key that the new one replaces; it ends at its `expires_at` or `revoked_at`.',
+      ...closed,
+    }),
+  },
+  { title: 'RotatedApiKey', ...closed },
 );
 
 const changedFields = {

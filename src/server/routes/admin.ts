@@ -7,6 +7,7 @@ import {
   parseRotateKey,
   parseUpdateKey,
   presentKey,
+  presentRotation,
   rotateKeySchema,
   updateKeySchema,
 } from '../../wire/admin/keys.ts';
@@ -29,6 +30,7 @@ import {
   keySchema,
   newKeySchema,
   orgSchema,
+  rotatedKeySchema,
 } from '../openapi/account-schemas.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { accountListLimits, auditListQuery, keyListQuery, orgListQuery } from '../openapi/query-schemas.ts';
@@ -154,11 +156,15 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     optionalBody: true,
     maxBytes: smallBody,
     status: 201,
-    answer: newKeySchema,
+    answer: rotatedKeySchema,
     async handle(incoming, { accounts, clock }) {
       const overlapMs = parseRotateKey(incoming.body.text);
-      const { apiKey, key } = await accounts.keys.rotate(actorOf(incoming), incoming.param, overlapMs);
-      return json(201, presentKey(apiKey, clock.now(), key));
+      const { apiKey, key, replaced } = await accounts.keys.rotate(
+        actorOf(incoming),
+        incoming.param,
+        overlapMs,
+      );
+      return json(201, presentRotation(apiKey, clock.now(), key, replaced));
     },
   },
   {

@@ -25,10 +25,18 @@ export interface OrgStore {
   update(id: string, changes: OrgChanges, now: number, stamp?: AuditStamp): Promise<Org | undefined>;
   /** Orgs that are disabled, and since when. */
   disabled(): Promise<{ id: string; disabledAt: number }[]>;
-  /** Budgets of all orgs and keys, or of one org and key, with the spending in the ledger in the month of `billedAt`. */
+  /**
+   * All budgets of orgs, and of families of keys that may spend, if only by the unfinished batches of revoked keys; or those of one org
+   * and key. With the spending in the ledger in the month of `billedAt`.
+   */
   budgets(billedAt: number, only?: BudgetOwner): Promise<SpentBudget[]>;
   /** Records at `now` which budgets are used up in the month of `billedAt` (`now` if absent), and clears the others. */
   noteUsedUp(now: number, billedAt?: number): Promise<void>;
+}
+
+/** A change that the state of a key does not allow. */
+export interface KeyRefused {
+  refused: ApiKey;
 }
 
 /** Changes with a stamp add an entry to the audit log. */
@@ -44,17 +52,27 @@ export interface KeyStore {
   names(ids: readonly string[]): Promise<Map<string, string>>;
   /** Returns the revoked key; a second revocation keeps the first instant. */
   revoke(id: string, at: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
-  update(id: string, changes: KeyChanges, now: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
   /**
-   * Inserts a key with the settings of another one, which ends at `endsAt` unless it expires earlier, or is revoked now for null.
-   * Undefined if there is no such key; `inactive` if it is revoked, disabled or expired.
+   * Applies the changes and returns the key. A budget is that of the whole family. Undefined if there is no such key; `refused`, with
+   * the key, if it is revoked and more than its budget would change.
+   */
+  update(
+    id: string,
+    changes: KeyChanges,
+    now: number,
+    stamp?: AuditStamp,
+  ): Promise<ApiKey | KeyRefused | undefined>;
+  /**
+   * Inserts a key of the same family with the settings of another one, which ends at `endsAt` unless it expires earlier, or is revoked
+   * now for null. Returns both. Undefined if there is no such key; `refused`, with the key, if it is replaced already, revoked, disabled
+   * or expired.
    */
   rotate(
     id: string,
     next: { id: string; prefix: string; hash: string },
     endsAt: number | null,
     stamp: AuditStamp,
-  ): Promise<ApiKey | 'inactive' | undefined>;
+  ): Promise<{ key: ApiKey; old: ApiKey } | KeyRefused | undefined>;
   touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 
@@ -80,6 +98,8 @@ export interface LedgerRow {
 
 /** Charge to add to the row of its source, model and hour. */
 export interface LedgerEntry extends Omit<LedgerRow, 'amount'> {
+  /** First key of the family that spends; null or absent for that key itself. */
+  keyFamily?: string | null;
   /** Without rounding, so that errors do not add up. */
   cost: ExactCost;
 }
@@ -89,6 +109,8 @@ export interface LedgerCommit {
   writer: string;
   /** Ascending from 1. */
   number: number;
+  /** Time of the commit, epoch milliseconds. */
+  at: number;
 }
 
 export interface LedgerStore {
@@ -98,6 +120,8 @@ export interface LedgerStore {
    * Adds up to `limit` hourly rows from before `day` into rows of their days. Returns the number of rows taken; sums do not change.
    */
   rollUp(day: string, limit: number): Promise<number>;
+  /** Forgets the commits of writers that wrote none since `before`. */
+  forgetWriters(before: number, now: number): Promise<void>;
   /** Hour of the newest row; its day or month if that is older than 40 days; null in an empty ledger. */
   newest(): Promise<string | null>;
   forSource(sourceId: string): Promise<LedgerRow[]>;

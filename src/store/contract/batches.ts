@@ -20,7 +20,7 @@ export type CreateBatchOutcome =
 /** State of a batch for the processes that run its lines. */
 export type BatchState = Pick<
   Batch,
-  Words<'id orgId keyId endpoint tag status closing due pausedAt acceptUntil expiresAt total ok err'>
+  Words<'id orgId keyId keyFamily endpoint tag status closing due pausedAt acceptUntil expiresAt total ok err'>
 >;
 
 export interface WatchedBatch extends BatchState {
@@ -32,7 +32,7 @@ export interface WatchedBatch extends BatchState {
 /** Fields for predicting whether a batch ends within its window. */
 export type OpenBatch = Pick<
   Batch,
-  Words<'id orgId keyId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
+  Words<'id orgId keyId keyFamily model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
 >;
 
 /** Lines of the unfinished chunks of a batch for one model. */
@@ -49,7 +49,8 @@ export interface BatchStore {
   /**
    * Inserts the batch, its chunks (`ready`, seq from 1), the held closing chunk (seq 0, model `#close`) and the row of
    * `inlineFile`, all or nothing. `input_missing`: the input file is gone, expired, of another org or no batch input.
-   * `limit_exceeded`: the batch does not fit the limits of its org or key; they name models by id. `too_much_stored`: org or key store
+   * `limit_exceeded`: the batch does not fit the limits of its org or key; they name models by id. What a key uses is the sum of its
+   * family. `too_much_stored`: org or key store
    * as much as `storage` allows, or would with `inlineFile`.
    */
   create(
@@ -60,6 +61,8 @@ export interface BatchStore {
       creation?: IdempotencyToken;
       limits: CallerLimits;
       now: number;
+      /** Time of bills, for the month of budgets; `now` if absent. */
+      billedAt?: number;
       storage?: FileByteLimits;
     },
   ): Promise<CreateBatchOutcome>;
@@ -110,7 +113,8 @@ export interface BatchStore {
    * over to a lagging copy may have lost confirmed results. Skips batches past their window. Returns the batch ids.
    */
   reopen(now: number, limit: number): Promise<string[]>;
-  states(ids: string[], now: number): Promise<WatchedBatch[]>;
+  /** @param billedAt month of budgets */
+  states(ids: string[], billedAt: number): Promise<WatchedBatch[]>;
   /**
    * Leases ready chunks as `chooseChunks` chooses: per model the least served orgs, then the lowest `due`; within a batch the fewest
    * kills, then by seq. Service is counted in the database, so that fairness spans all processes. Skips orgs with a used-up budget.
@@ -136,8 +140,8 @@ export interface BatchStore {
   listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
   /** Lines of unfinished chunks of these batches, summed by batch and model name. */
   openLines(ids: readonly string[]): Promise<OpenLines[]>;
-  /** Unfinished work of the org and the key. */
-  queued(orgId: string, keyId: string): Promise<QueuedByOwner>;
+  /** Unfinished work of the org and of a family of keys. */
+  queued(orgId: string, family: string): Promise<QueuedByOwner>;
   /** Place of a batch in the queue for these models. */
   queuePlace(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<QueuePlace>;
   /** Lowest `kills` among ready chunks; null without any. */
@@ -159,7 +163,7 @@ export interface BatchStore {
   ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
 
-/** Unfinished work of an org, and of one of its keys. */
+/** Unfinished work of an org, and of a family of its keys. */
 export type QueuedByOwner = Record<keyof CallerLimits, QueuedWork>;
 
 export interface QueuePlace {

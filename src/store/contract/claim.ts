@@ -11,8 +11,10 @@ export interface ClaimRequest extends ClaimTarget {
 
 export interface ClaimOptions {
   now: number;
+  /** Time of bills, for the month of budgets; `now` if absent. */
+  billedAt?: number;
   suspects: SuspectAllowance;
-  /** Ids of orgs and keys whose batches to skip, because of their budgets. */
+  /** Ids of orgs and families of keys whose batches to skip, because of their budgets. */
   exhausted?: readonly string[];
   /** Batches to skip. */
   except?: string[];
@@ -23,7 +25,7 @@ export interface ClaimOptions {
 /** Fields of a batch for running its lines. */
 export interface ClaimedBatch extends Pick<
   Batch,
-  'id' | 'orgId' | 'keyId' | 'endpoint' | 'due' | 'expiresAt' | 'prices' | 'priceFactor'
+  'id' | 'orgId' | 'keyId' | 'keyFamily' | 'endpoint' | 'due' | 'expiresAt' | 'prices' | 'priceFactor'
 > {
   /** Weight of the org. */
   weight: number;

@@ -11,6 +11,7 @@ import { queuedWork } from './0008-queued-work.ts';
 import { batchSearch } from './0009-batch-search.ts';
 import { conversationItems } from './0010-conversation-items.ts';
 import { consoleSessions } from './0011-console-sessions.ts';
+import { keyFamilies } from './0012-key-families.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   batchSearch,
   conversationItems,
   consoleSessions,
+  keyFamilies,
 ];
 
 /**

@@ -55,7 +55,11 @@ export const operations: {
     ...scan('search'),
   },
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
-  ledger: { ...requests('add forSource forSources'), ...scan('usage'), ...engine('rollUp newest') },
+  ledger: {
+    ...requests('add forSource forSources'),
+    ...scan('usage'),
+    ...engine('rollUp forgetWriters newest'),
+  },
   controls: { ...engine('read'), ...requests('pause resume drain undrain') },
   limits: engine('share removeUnused'),
   storage: requests('stored'),

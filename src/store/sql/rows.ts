@@ -18,13 +18,13 @@ export const batches = tableOf<BatchRow, 'search'>('batches', {
   json: ['prices', 'errors'],
   damaged: { prices: {}, errors: [] },
 })(
-  'id orgId keyId endpoint status total ok err est priority due closing acceptUntil inputFileId inputName outputFileId errorFileId model metadata',
+  'id orgId keyId keyFamily endpoint status total ok err est priority due closing acceptUntil inputFileId inputName outputFileId errorFileId model metadata',
   'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt search',
 );
 
 export const batchStates = tableOf<BatchState>('batches')(
-  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId endpoint tag',
+  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId keyFamily endpoint tag',
 );
 
 /** Chunk with packed lines, and columns of its batch for the index of ready chunks. */

@@ -109,6 +109,7 @@ describe('keys', () => {
       created_at: '2026-11-21T09:30:00Z',
       expires_at: '2026-11-21T09:30:00Z',
       revoked_at: null,
+      replaced_by: null,
       disabled: false,
       disabled_at: null,
       last_used_at: null,

@@ -179,7 +179,13 @@ export function presentKey(key: ShownKey, now: number, secret?: string) {
     budget: key.budget && presentBudget(key.spentBudget ?? key.budget, now),
     disabled_at: iso(key.disabledAt),
     revoked_at: iso(key.revokedAt),
+    replaced_by: key.replacedBy,
     last_used_at: iso(key.lastUsedAt),
     ...(secret !== undefined && { key: secret }),
   };
+}
+
+/** @param secret of the new key */
+export function presentRotation(key: ShownKey, now: number, secret: string, replaced: ShownKey) {
+  return { ...presentKey(key, now, secret), old_key: presentKey(replaced, now) };
 }

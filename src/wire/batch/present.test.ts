@@ -11,6 +11,7 @@ const batch: Batch = {
   id: 'batch_1',
   orgId: 'org_1',
   keyId: 'key_1',
+  keyFamily: null,
   endpoint: '/v1/chat/completions',
   status: 'in_progress',
   est: 100,

@@ -106,6 +106,7 @@ export function createAccountStore(): AccountStore {
       forSources: async () => [],
       newest: async () => null,
       rollUp: async () => 0,
+      forgetWriters: async () => {},
       usage: () => Promise.reject(new Error('nothing is added up here')),
     },
   };

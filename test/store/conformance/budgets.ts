@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { serverActor } from '../../../src/core/audit.ts';
 import type { Budget, BudgetPeriod } from '../../../src/core/budget.ts';
 import type { Batch } from '../../../src/core/batch.ts';
-import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
+import type { LedgerEntry, LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
@@ -31,7 +32,7 @@ export function budgetTests(on: Stores): void {
   const budgetOf = (amount: number, period: BudgetPeriod = 'month'): Budget => ({ amount, period });
   const orgWith = (budget: Budget | undefined, id = 'org_a') => on.store.orgs.insert(makeOrg({ id }), budget);
   const spent = async (now = start) => (await on.store.orgs.budgets(now)).map((budget) => budget.spent);
-  const request = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
+  const request = (fields: Partial<LedgerRow & Pick<LedgerEntry, 'keyFamily'>> = {}): LedgerRow => ({
     sourceId: 'req_1',
     keyId: 'key_a',
     orgId: 'org_a',
@@ -51,6 +52,18 @@ export function budgetTests(on: Stores): void {
       [],
       now,
     );
+  const rotate = (id: string, next: string, endsAt: number | null) =>
+    on.store.keys.rotate(id, { id: next, prefix: '', hash: next }, endsAt, {
+      actor: serverActor,
+      at: start,
+    });
+  /** Publishes a batch without files. */
+  const endBatch = async (id: string) => {
+    const { chunks } = await on.store.batches.claimClosings('w', 1);
+    expect(chunks.map(({ batchId }) => batchId)).toEqual([id]);
+    const fault = { code: 'internal_error', message: '', param: null, line: null } as const;
+    await on.store.batches.publish('w', lease(chunks[0]!), { output: null, errors: null }, start, fault);
+  };
   const states = async (batch: Batch, now = start) =>
     (await on.store.batches.states([batch.id], now))[0]!.isBudgetUsedUp;
 
@@ -62,6 +75,7 @@ export function budgetTests(on: Stores): void {
       const first = {
         orgId: 'org_a',
         keyId: null,
+        keyFamily: null,
         hard: true,
         amount: 5,
         period: 'total',
@@ -78,6 +92,7 @@ export function budgetTests(on: Stores): void {
       const second = {
         orgId: org.id,
         keyId: null,
+        keyFamily: null,
         hard: true,
         amount: 8,
         period: 'month',
@@ -187,6 +202,7 @@ export function budgetTests(on: Stores): void {
       const budget = {
         orgId: 'org_a',
         keyId: null,
+        keyFamily: null,
         hard: true,
         amount: 2 * line,
         period: 'month',
@@ -224,6 +240,7 @@ export function budgetTests(on: Stores): void {
       expect(budget).toEqual({
         orgId: 'org_a',
         keyId: 'key_a',
+        keyFamily: null,
         hard: true,
         amount: line,
         period: 'month',
@@ -254,6 +271,103 @@ export function budgetTests(on: Stores): void {
       await on.store.keys.update('key_a', { budget: budgetOf(line + 1) }, start);
       expect(await states(own)).toBe(false);
       expect((await on.store.keys.get('key_a'))?.budget).toEqual({ ...budgetOf(line + 1), hard: true });
+    });
+
+    test('are one of a whole family of keys, whatever key spends, is rotated or is changed', async () => {
+      await orgWith(undefined);
+      await on.store.keys.insert(makeKey({ id: 'key_a', budget: budgetOf(5 * line) }), 'aa');
+      const own = await addBatch(on.store);
+      await claimOf(on.store, 'w', own.id);
+      await record(own, [0, 1]);
+      await rotate('key_a', 'key_b', start + hour);
+      await rotate('key_b', 'key_c', null);
+      const next = await addBatch(on.store, { keyId: 'key_c', keyFamily: 'key_a' });
+      await claimOf(on.store, 'w', next.id);
+      await record(next, [0]);
+      await addToLedger(on.store, [request({ keyId: 'key_b', keyFamily: 'key_a', amount: line })]);
+      const budgets = () => on.store.orgs.budgets(start);
+      expect(await budgets()).toMatchObject([
+        { keyId: 'key_c', keyFamily: 'key_a', amount: 5 * line, spent: 4 * line },
+      ]);
+      expect([await states(own), await states(next)]).toEqual([false, false]);
+      await record(own, [2]);
+      await on.store.orgs.noteUsedUp(start + 5);
+      expect([await states(own), await states(next)]).toEqual([true, true]);
+      expect((await budgets())[0]).toMatchObject({ spent: 5 * line, usedUpAt: start + 5 });
+      // Raised by the oldest key, for all of them.
+      await on.store.keys.update('key_a', { budget: budgetOf(6 * line) }, start);
+      for (const id of ['key_a', 'key_b', 'key_c'])
+        expect((await on.store.keys.get(id))!.budget).toEqual({ ...budgetOf(6 * line), hard: true });
+      expect([await states(own), await states(next)]).toEqual([false, false]);
+      const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks: 1, claimedDue: {}, moreOrgs: 0 }];
+      const options = {
+        now: start,
+        suspects: { minKills: 99, max: 0, mayTakeAlone: false },
+        only: [next.id],
+      };
+      const claim = (exhausted: string[]) => on.store.batches.claim('w', wanted, { ...options, exhausted });
+      expect((await claim(['key_a'])).chunks).toEqual([]);
+      expect((await claim(['key_c'])).chunks).toHaveLength(1);
+      await on.store.orgs.noteUsedUp(start + 9);
+      expect(await budgets()).toMatchObject([{ usedUpAt: null }]);
+    });
+
+    test('of a revoked key last as long as its batches', async () => {
+      await orgWith(undefined);
+      await on.store.keys.insert(makeKey({ id: 'key_a', budget: budgetOf(line) }), 'aa');
+      const batch = await addBatch(on.store);
+      await claimOf(on.store, 'w', batch.id);
+      await on.store.keys.revoke('key_a', start);
+      await record(batch, [0]);
+      const budgets = () => on.store.orgs.budgets(start);
+      expect(await budgets()).toMatchObject([{ keyId: 'key_a', spent: line }]);
+      expect(await states(batch)).toBe(true);
+      await on.store.keys.update('key_a', { budget: budgetOf(2 * line) }, start);
+      expect(await states(batch)).toBe(false);
+      await on.store.batches.cancel('org_a', batch.id, start, 0);
+      expect(await budgets()).toHaveLength(1);
+      await endBatch(batch.id);
+      expect(await budgets()).toEqual([]);
+    });
+
+    test('count a wait once, however many budgets and pauses caused it', async () => {
+      await orgWith(budgetOf(700));
+      await on.store.keys.insert(makeKey({ id: 'key_a', budget: budgetOf(800) }), 'aa');
+      const batch = await addBatch(on.store);
+      await claimOf(on.store, 'w', batch.id);
+      const at = (hours: number) => start + hours * hour;
+      const setBudgets = async (ofOrg: number, ofKey: number) => {
+        await on.store.orgs.update('org_a', { budget: budgetOf(ofOrg) }, start);
+        await on.store.keys.update('key_a', { budget: budgetOf(ofKey) }, start);
+      };
+      const paused = async () => (await on.store.batches.find(batch.id))!.pausedMs / hour;
+      await addToLedger(on.store, [request({ amount: 750 })]);
+      await on.store.orgs.noteUsedUp(at(1));
+      await addToLedger(on.store, [request({ amount: 50 })]);
+      await on.store.orgs.noteUsedUp(at(2));
+      // A pause within both.
+      await on.store.batches.pause('org_a', batch.id, at(3));
+      await on.store.batches.resume('org_a', batch.id, at(4));
+      expect(await paused()).toBe(0);
+      await setBudgets(801, 800);
+      await on.store.orgs.noteUsedUp(at(5));
+      expect(await paused()).toBe(1);
+      await setBudgets(801, 801);
+      await on.store.orgs.noteUsedUp(at(6));
+      expect(await paused()).toBe(5);
+      // Both end together, and the batch is paused until later.
+      await setBudgets(1, 1);
+      await on.store.orgs.noteUsedUp(at(10));
+      await on.store.batches.pause('org_a', batch.id, at(11));
+      await setBudgets(801, 801);
+      await on.store.orgs.noteUsedUp(at(12));
+      await on.store.batches.resume('org_a', batch.id, at(14));
+      expect(await paused()).toBe(9);
+      // A budget that is lifted ends its wait, too.
+      await setBudgets(1, 801);
+      await on.store.orgs.noteUsedUp(at(20));
+      await on.store.orgs.update('org_a', { budget: null }, at(23));
+      expect(await paused()).toBe(12);
     });
 
     test('that are soft stop nothing', async () => {

@@ -163,18 +163,69 @@ export function keyTests(on: Stores): void {
       const actor = { keyId: null, name: '', address: null, requestId: null };
       const rotate = (id: string, hash: string, endsAt: number | null, at = start + 1) =>
         on.store.keys.rotate(id, { id: `key_${hash}`, prefix: 'p', hash }, endsAt, { actor, at });
-      const next = { ...key, id: 'key_h2', prefix: 'p', createdAt: start + 1, lastUsedAt: null };
-      expect(await rotate(key.id, 'h2', start + 20)).toEqual(next);
+      const next = {
+        ...key,
+        id: 'key_h2',
+        family: key.id,
+        prefix: 'p',
+        createdAt: start + 1,
+        lastUsedAt: null,
+      };
+      const old = { ...key, expiresAt: start + 20, replacedBy: 'key_h2' };
+      expect(await rotate(key.id, 'h2', start + 20)).toEqual({ key: next, old });
       expect((await on.store.keys.findByHashes(['h2'])).get('h2')).toMatchObject(next);
-      expect(await on.store.keys.get(key.id)).toEqual({ ...key, expiresAt: start + 20 });
-      await rotate(key.id, 'h3', start + 40);
-      expect((await on.store.keys.get(key.id))?.expiresAt).toBe(start + 20);
-      await rotate(key.id, 'h4', null);
-      expect((await on.store.keys.get(key.id))?.revokedAt).toBe(start + 1);
-      expect(await rotate(key.id, 'h5', null)).toBe('inactive');
-      expect(await rotate('key_h2', 'h5', null, start + 50)).toBe('inactive');
-      expect(await rotate('key_unknown', 'h5', null)).toBeUndefined();
-      expect((await on.store.keys.list()).map(({ id }) => id)).toHaveLength(4);
+      expect(await on.store.keys.get(key.id)).toEqual(old);
+      // Once: the end of an overlap is no expiry to pass on.
+      expect(await rotate(key.id, 'h3', start + 40)).toEqual({ refused: old });
+      const third = { ...next, id: 'key_h3' };
+      expect(await rotate('key_h2', 'h3', null)).toEqual({
+        key: third,
+        old: { ...next, revokedAt: start + 1, replacedBy: 'key_h3' },
+      });
+      expect(await rotate('key_h2', 'h4', null)).toMatchObject({ refused: { replacedBy: 'key_h3' } });
+      await on.store.keys.update('key_h3', { disabled: true }, start);
+      expect(await rotate('key_h3', 'h4', null)).toMatchObject({ refused: { disabledAt: start } });
+      await on.store.keys.update('key_h3', { disabled: false }, start);
+      expect(await rotate('key_h3', 'h4', null, start + 50)).toEqual({ refused: third });
+      await on.store.keys.revoke('key_h3', start);
+      expect(await rotate('key_h3', 'h4', null)).toMatchObject({ refused: { revokedAt: start } });
+      expect(await rotate('key_unknown', 'h4', null)).toBeUndefined();
+      expect((await on.store.keys.list()).map(({ id }) => id)).toEqual([key.id, 'key_h2', 'key_h3']);
+    });
+
+    test('that are rotated twice at once have one successor', async () => {
+      const key = makeKey();
+      await on.store.keys.insert(key, 'h1');
+      const actor = { keyId: null, name: '', address: null, requestId: null };
+      const stores = [on.store, on.other, on.store, on.other];
+      const outcomes = await Promise.all(
+        stores.map((store, n) =>
+          store.keys.rotate(key.id, { id: `key_n${n}`, prefix: 'p', hash: `n${n}` }, start + 9, {
+            actor,
+            at: start,
+          }),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome && 'key' in outcome)).toHaveLength(1);
+      expect(await on.store.keys.list()).toHaveLength(2);
+    });
+
+    test('that are revoked keep their settings, except for their budget', async () => {
+      const key = makeKey();
+      await on.store.keys.insert(key, 'h1');
+      await on.store.keys.revoke(key.id, start);
+      const revoked = { ...key, revokedAt: start };
+      const changes = [
+        { name: 'x' },
+        { disabled: false },
+        { expiresAt: null },
+        { limits: { openBatches: 1 } },
+      ];
+      for (const change of changes)
+        expect(await on.store.keys.update(key.id, change, start)).toEqual({ refused: revoked });
+      const budget = { amount: 5, period: 'month' as const, hard: true };
+      expect(await on.store.keys.update(key.id, { budget }, start)).toEqual({ ...revoked, budget });
+      expect(await on.store.keys.get(key.id)).toEqual({ ...revoked, budget });
     });
 
     test('bring the limits, the weight and the state of their org', async () => {

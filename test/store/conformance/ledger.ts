@@ -69,7 +69,7 @@ export function ledgerTests(on: Stores): void {
       const third = { nano: 0, parts: 333_333_333_333 };
       // Ten times 0.33: 3.33, not ten times nothing.
       for (let number = 1; number <= 10; number++)
-        await on.store.ledger.add([{ ...fields, cost: third }], { writer: 'a', number });
+        await on.store.ledger.add([{ ...fields, cost: third }], { writer: 'a', number, at: start });
       expect(await on.store.ledger.forSource('req_1')).toMatchObject([{ requests: 10, amount: 3 }]);
       await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'month' });
       expect((await on.store.orgs.budgets(start))[0]!.spent).toBe(3);
@@ -107,7 +107,7 @@ export function ledgerTests(on: Stores): void {
         cost: { nano: n, parts: n * 7_777_777_777 },
       }));
       for (const [n, entry] of entries.entries())
-        await on.store.ledger.add([entry], { writer: 'a', number: n + 1 });
+        await on.store.ledger.add([entry], { writer: 'a', number: n + 1, at: start });
       const all = { start: '2026-11-01', before: '2026-12-01', orgId: 'org_a', limit: 100 };
       const sums = () =>
         Promise.all(

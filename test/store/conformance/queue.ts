@@ -54,6 +54,7 @@ export function queueTests(on: Stores): void {
         id: early.id,
         orgId: 'org_b',
         keyId: 'key_a',
+        keyFamily: null,
         prices: early.prices,
         priceFactor: 0.5,
         endpoint: early.endpoint,

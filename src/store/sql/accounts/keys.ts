@@ -1,5 +1,6 @@
-import type { Db } from '../../db.ts';
+import type { Db, Queries } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
+import type { Budget } from '../../../core/budget.ts';
 import type { ApiKey, KeyOrg } from '../../../core/org.ts';
 import { append } from './audit.ts';
 import { isoSeconds } from '../../../base/clock.ts';
@@ -9,14 +10,15 @@ import { tableOf } from '../table.ts';
 import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
 import { keyset, namesOf } from './keyset.ts';
 import { changedSettings } from './settings.ts';
-import { copySpending } from './spending.ts';
+import { addWait } from './budget-waits.ts';
+import { familyMembers } from './families.ts';
 
 type StoredKey = Omit<ApiKey, 'budget'>;
 type KeyRow = StoredKey & BudgetColumns;
 
 const json = ['scopes', 'models', 'limits'] as const;
 const columns = [
-  'id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority',
+  'id orgId family replacedBy name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority',
   'budget budgetPeriod budgetHard usedUpAt hash',
 ] as const;
 const keys = tableOf<KeyRow & { hash: string }, 'hash'>('api_keys', { json, unread: ['hash'] })(...columns);
@@ -76,10 +78,15 @@ export function createKeys(db: Db): KeyStore {
 
     update: (id, { limits, disabled, budget, ...changes }, now, stamp) =>
       db.tx(async (q) => {
-        const before = await keys.first(q, { id }, q.forUpdate);
+        const before = await lockFamily(q, id);
         if (!before) return undefined;
+        // The unfinished batches of a revoked key still spend.
+        const isOfBudget =
+          limits === undefined && disabled === undefined && Object.keys(changes).length === 0;
+        if (before.revokedAt !== null && !isOfBudget) return { refused: toKey(before) };
+        await changeBudget(q, before, budget, now);
         const settings = changedSettings(before, { limits, disabled }, now);
-        const [row] = await keys.update(q, { ...changes, ...settings, ...changedBudget(budget) }, { id });
+        const [row] = await keys.update(q, { ...changes, ...settings }, { id });
         const key = toKey(row!);
         const changed = changedFields(keySettings(toKey(before)), keySettings(key));
         if (stamp && changed) await append(q, stamp, { action: 'key.update', target: id, ...changed });
@@ -89,20 +96,19 @@ export function createKeys(db: Db): KeyStore {
     rotate: (id, { hash, ...next }, endsAt, stamp) =>
       db.tx(async (q) => {
         const { at } = stamp;
-        const old = await keys.first(q, { id }, q.forUpdate);
+        const old = await lockFamily(q, id);
         if (!old) return undefined;
-        if (old.revokedAt !== null || old.disabledAt !== null || (old.expiresAt ?? at + 1) <= at)
-          return 'inactive';
-        const row = { ...old, ...next, createdAt: at, lastUsedAt: null };
+        const isActive = old.revokedAt === null && old.disabledAt === null && (old.expiresAt ?? at + 1) > at;
+        if (!isActive || old.replacedBy !== null) return { refused: toKey(old) };
+        const row = { ...old, ...next, family: old.family ?? id, createdAt: at, lastUsedAt: null };
         await keys.insert(q, [{ ...row, hash }]);
-        // The budget goes on where it was.
-        await copySpending(q, id, row.id);
         const key = toKey(row);
         const end =
           endsAt === null
             ? ({ revokedAt: at } as const)
             : ({ expiresAt: Math.min(endsAt, old.expiresAt ?? endsAt) } as const);
-        await keys.change(q, end, { id });
+        const ending = { ...end, replacedBy: key.id };
+        await keys.change(q, ending, { id });
         await append(q, stamp, {
           action: 'key.create',
           target: key.id,
@@ -116,7 +122,7 @@ export function createKeys(db: Db): KeyStore {
           before: { ...endingOf(old), replaced_by: null },
           after: { ...ended, replaced_by: key.id },
         });
-        return key;
+        return { key, old: toKey({ ...old, ...ending }) };
       }),
 
     // By id: one lock order for all processes.
@@ -126,6 +132,27 @@ export function createKeys(db: Db): KeyStore {
           await keys.change(q, { lastUsedAt: at }, { id, '(last_used_at IS NULL OR last_used_at < ?)': at });
       }),
   };
+}
+
+/** Locks a key and its family, in one order for all processes: the keys of a family have one budget. */
+async function lockFamily(q: Queries, id: string): Promise<KeyRow | undefined> {
+  const key = await keys.first(q, { id });
+  if (!key) return undefined;
+  const family = await keys.all(q, familyMembers(key.family ?? id), `ORDER BY id ${q.forUpdate}`);
+  return family.find((member) => member.id === id);
+}
+
+/** Changes the budget of a whole family. */
+async function changeBudget(
+  q: Queries,
+  of: KeyRow,
+  budget: Budget | null | undefined,
+  now: number,
+): Promise<void> {
+  if (budget === undefined) return;
+  await keys.change(q, changedBudget(budget), familyMembers(of.family ?? of.id));
+  if (budget === null && of.usedUpAt !== null && of.budgetHard === 1)
+    await addWait(q, { orgId: of.orgId, keyId: of.id, keyFamily: of.family }, of.usedUpAt, now);
 }
 
 function endingOf({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>) {

@@ -10,6 +10,7 @@ export function createLedger(db: Db): LedgerStore {
       db.tx(async (q) => {
         if (await begin(q, commit)) await addToLedger(q, entries);
       }),
+    forgetWriters: (before, now) => forgetWriters(db, before, now),
     rollUp: (day, limit) => rollUp(db, day, limit),
     newest: () => newest(db),
     forSource: (sourceId) => ledgerRows(db, [sourceId]),
@@ -28,13 +29,19 @@ async function newest(db: Db): Promise<string | null> {
 }
 
 /** Records the number of a commit. False if it, or a later one of the writer, is recorded already. */
-async function begin(q: Queries, { writer, number }: LedgerCommit): Promise<boolean> {
+async function begin(q: Queries, { writer, number, at }: LedgerCommit): Promise<boolean> {
   const recorded = await q.all(
-    `INSERT INTO ledger_writers (id, last_commit) VALUES (?, ?)
-     ON CONFLICT (id) DO UPDATE SET last_commit = excluded.last_commit
+    `INSERT INTO ledger_writers (id, last_commit, written_at) VALUES (?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET last_commit = excluded.last_commit, written_at = excluded.written_at
        WHERE ledger_writers.last_commit < excluded.last_commit
      RETURNING id`,
-    [writer, number],
+    [writer, number, at],
   );
   return recorded.length > 0;
+}
+
+/** Removes writers without a commit since `before`. Those of earlier versions have no time, and get `now`. */
+async function forgetWriters(db: Db, before: number, now: number): Promise<void> {
+  await db.all('DELETE FROM ledger_writers WHERE written_at < ?', [before]);
+  await db.all('UPDATE ledger_writers SET written_at = ? WHERE written_at IS NULL', [now]);
 }

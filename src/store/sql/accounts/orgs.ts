@@ -6,6 +6,7 @@ import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
 import { append } from './audit.ts';
 import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
+import { addWait } from './budget-waits.ts';
 import { keyset, namesOf } from './keyset.ts';
 import { changedSettings } from './settings.ts';
 import { noteUsedUp, spentBudgets } from './spending.ts';
@@ -44,6 +45,8 @@ export function createOrgs(db: Db): OrgStore {
         if (!before) return undefined;
         const set = { name, weight, ...changedSettings(before, changes, now), ...changedBudget(budget) };
         const [after] = await rows.update(q, set, { id });
+        if (budget === null && before.usedUpAt !== null && before.budgetHard === 1)
+          await addWait(q, { orgId: id, keyId: null }, before.usedUpAt, now);
         await appendUpdate(q, stamp, before, after!);
         return toOrg(after!);
       }),

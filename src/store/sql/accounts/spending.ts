@@ -1,16 +1,29 @@
-import { type BudgetOwner, isUsedUp as isSpent, type SpentBudget, utcMonth } from '../../../core/budget.ts';
+import {
+  type BudgetOwner,
+  isUsedUp as isSpent,
+  type SpentBudget,
+  spenderOf,
+  utcMonth,
+} from '../../../core/budget.ts';
+import { familyOf } from '../../../core/key-family.ts';
 import type { Queries } from '../../db.ts';
-import type { LedgerRow } from '../../contract/accounts.ts';
+import type { LedgerEntry } from '../../contract/accounts.ts';
+import { open } from '../batches/queued-work.ts';
 import { slices, tuples } from '../statement.ts';
 import { conditions, type Where } from '../table.ts';
 import { addEvent } from '../webhooks/deliveries.ts';
+import { addWait } from './budget-waits.ts';
+import { familyMembers } from './families.ts';
 
 /** Tables with budgets. */
 type Owner = 'orgs' | 'api_keys';
 
+/** SQL: id under which the spending of a row of `owner` counts. */
+const spenderIn = { orgs: 'orgs.id', api_keys: 'COALESCE(api_keys.family, api_keys.id)' } as const;
+
 /** SQL: spending of a row of `owner` against its budget; the parameter is the month. */
 const spentOf = (owner: Owner) => `(SELECT COALESCE(sum(s.amount), 0) FROM spending s
-  WHERE s.org_id = ${owner}.id AND s.month = CASE ${owner}.budget_period WHEN 'month' THEN ? ELSE s.month END)`;
+  WHERE s.org_id = ${spenderIn[owner]} AND s.month = CASE ${owner}.budget_period WHEN 'month' THEN ? ELSE s.month END)`;
 
 /** SQL condition on a column of ids: a hard budget of the org or key is used up. The parameter is the month. */
 export function isUsedUp(column: string, owner: Owner = 'orgs'): string {
@@ -23,24 +36,38 @@ interface SpentRow extends Omit<SpentBudget, 'spent' | 'hard'> {
   hard: number;
 }
 
-/** Budgets of all orgs and keys, or of one org and key. Sums are read as text: they may exceed a number. */
+/** SQL condition on keys: they may spend, themselves or by the unfinished batches of their family. */
+const maySpend = `(revoked_at IS NULL OR EXISTS (SELECT 1 FROM batches b
+  WHERE COALESCE(b.key_family, b.key_id) = ${spenderIn.api_keys} AND b.${open}))`;
+
+/**
+ * Budgets of all orgs and families of keys that may spend, or of one org and key. Sums are read as text: they may exceed a number.
+ */
 export async function spentBudgets(q: Queries, billedAt: number, only?: BudgetOwner): Promise<SpentBudget[]> {
   const month = utcMonth(billedAt);
-  const select = (owner: Owner, orgId: string, keyId: string, where: Where) => {
+  const select = (owner: Owner, fields: string, where: Where) => {
     const asked = conditions(where);
     return q.all<SpentRow>(
-      `SELECT ${orgId} AS "orgId", ${keyId} AS "keyId", budget AS amount, budget_period AS period, budget_hard AS hard,
+      `SELECT ${fields}, budget AS amount, budget_period AS period, budget_hard AS hard,
          CAST(${spentOf(owner)} AS text) AS spent, used_up_at AS "usedUpAt"
        FROM ${owner} WHERE budget IS NOT NULL AND ${asked.sql} ORDER BY id`,
       [month, ...asked.params],
     );
   };
-  const ofOrgs = await select('orgs', 'id', 'NULL', { 'id = ?': only?.orgId });
-  const ofKeys = await select('api_keys', 'org_id', 'id', {
-    'id = ?': only?.keyId,
-    'revoked_at IS NULL': [],
+  const ofOrgs = await select('orgs', 'id AS "orgId", NULL AS "keyId", NULL AS "keyFamily"', {
+    'id = ?': only?.orgId,
   });
-  return [...ofOrgs, ...ofKeys].map((row) => ({ ...row, spent: Number(row.spent), hard: row.hard === 1 }));
+  const ofKeys = await select('api_keys', 'org_id AS "orgId", id AS "keyId", family AS "keyFamily"', {
+    'id = ?': only?.keyId,
+    [maySpend]: only === undefined ? [] : undefined,
+  });
+  const budgets = [...ofOrgs, ...ofKeys].map((row) => ({
+    ...row,
+    spent: Number(row.spent),
+    hard: row.hard === 1,
+  }));
+  // The keys of a family have one budget: the newest stands for it.
+  return [...new Map(budgets.map((budget) => [spenderOf(budget), budget])).values()];
 }
 
 /**
@@ -50,51 +77,46 @@ export async function spentBudgets(q: Queries, billedAt: number, only?: BudgetOw
 export async function noteUsedUp(q: Queries, now: number, billedAt: number): Promise<void> {
   for (const budget of await spentBudgets(q, billedAt)) {
     if (isSpent(budget) === (budget.usedUpAt !== null)) continue;
-    const owner: Owner = budget.keyId === null ? 'orgs' : 'api_keys';
-    const id = budget.keyId ?? budget.orgId;
-    const changed = await q.all(
-      `UPDATE ${owner} SET used_up_at = CAST(? AS bigint) WHERE id = ? AND (used_up_at IS NULL) = ${isSpent(budget) ? 'TRUE' : 'FALSE'}
-       RETURNING id`,
-      [isSpent(budget) ? now : null, id],
-    );
-    if (changed.length === 0) continue;
-    if (isSpent(budget)) await addEvent(q, budget.orgId, 'budget.reached', id, now);
+    if (!(await setUsedUpAt(q, budget, isSpent(budget) ? now : null))) continue;
+    if (isSpent(budget)) await addEvent(q, budget.orgId, 'budget.reached', budget.keyId ?? budget.orgId, now);
     else if (budget.hard !== false) await addWait(q, budget, budget.usedUpAt!, now);
   }
 }
 
-/** Counts the time from `since` on as a pause of the batches that had begun. */
-async function addWait(q: Queries, { orgId, keyId }: SpentBudget, since: number, now: number): Promise<void> {
-  const where = conditions({ 'org_id = ?': orgId, 'key_id = ?': keyId ?? undefined });
-  await q.all(
-    `UPDATE batches SET paused_ms = paused_ms + CAST(? AS bigint)
-       - CASE WHEN in_progress_at > ? THEN in_progress_at ELSE CAST(? AS bigint) END
-     WHERE ${where.sql} AND status = 'in_progress' AND closing IS NULL AND paused_at IS NULL`,
-    [now, since, since, ...where.params],
+/** False if another process was first. */
+async function setUsedUpAt(q: Queries, budget: SpentBudget, at: number | null): Promise<boolean> {
+  const [owner, members]: [Owner, Where] =
+    budget.keyId === null ? ['orgs', { id: budget.orgId }] : ['api_keys', familyMembers(spenderOf(budget))];
+  const where = conditions({
+    ...members,
+    [`(used_up_at IS NULL) = ${at === null ? 'FALSE' : 'TRUE'}`]: [],
+  });
+  // In one lock order for all processes.
+  if (owner === 'api_keys')
+    await q.all(`SELECT id FROM api_keys WHERE ${where.sql} ORDER BY id ${q.forUpdate}`, where.params);
+  const changed = await q.all(
+    `UPDATE ${owner} SET used_up_at = CAST(? AS bigint) WHERE ${where.sql} RETURNING id`,
+    [at, ...where.params],
   );
+  return changed.length > 0;
 }
 
-/** Copies the monthly sums of a key to its successor. */
-export async function copySpending(q: Queries, from: string, to: string): Promise<void> {
-  await q.all(
-    `INSERT INTO spending (org_id, month, amount)
-     SELECT CAST(? AS text), month, amount FROM spending WHERE org_id = ?`,
-    [to, from],
-  );
-}
-
-/** Adds ledger entries to the monthly sums of orgs and keys (`org_id` holds the id of either), last in the transaction, so that row locks are short; in one lock order. */
+/**
+ * Adds ledger entries to the monthly sums of orgs and families of keys (`org_id` holds the id of either), last in the transaction, so
+ * that row locks are short; in one lock order.
+ */
 export async function addSpending(
   q: Queries,
-  entries: readonly Pick<LedgerRow, 'orgId' | 'keyId' | 'day' | 'amount'>[],
+  entries: readonly (Pick<LedgerEntry, 'orgId' | 'keyId' | 'keyFamily' | 'day'> & { amount: number })[],
 ): Promise<void> {
   const sums = new Map<string, number>();
-  for (const { orgId, keyId, day, amount } of entries)
-    for (const owner of amount ? [orgId, keyId] : [])
-      if (owner !== null) {
-        const key = `${owner} ${day.slice(0, 7)}`;
-        sums.set(key, (sums.get(key) ?? 0) + amount!);
-      }
+  for (const { orgId, keyId, keyFamily, day, amount } of entries) {
+    const spenders = keyId === null ? [orgId] : [orgId, familyOf({ keyId, keyFamily })];
+    for (const spender of amount === 0 ? [] : spenders) {
+      const key = `${spender} ${day.slice(0, 7)}`;
+      sums.set(key, (sums.get(key) ?? 0) + amount);
+    }
+  }
   const sorted = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const slice of slices(sorted))
     await q.all(

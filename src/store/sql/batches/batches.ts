@@ -1,6 +1,7 @@
 import { type Batch, type Chunk, closeModel } from '../../../core/batch.ts';
 import { searchText } from '../../../core/batch-search.ts';
 import { isUsedUp as isSpent, utcMonth } from '../../../core/budget.ts';
+import { familyOf } from '../../../core/key-family.ts';
 import { instantOf } from '../../../core/urgency.ts';
 import type { Db, Queries } from '../../db.ts';
 import type {
@@ -33,12 +34,12 @@ export function createBatchRows(db: Db): BatchRows {
   return {
     create: (batch, planned, options) =>
       withRollback(db, async (q) => {
-        const { inlineFile, creation, limits, now } = options;
+        const { inlineFile, creation, limits, now, billedAt = now } = options;
         const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
         // Serializes creates of an org, so that its limits are exact.
         await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [batch.orgId]);
-        const budgets = await spentBudgets(q, now, batch);
+        const budgets = await spentBudgets(q, billedAt, batch);
         const budget = budgets.find((each) => each.hard !== false && isSpent(each));
         if (budget) throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
         await requireRoom(q, batch, planned, limits);
@@ -81,7 +82,7 @@ export function createBatchRows(db: Db): BatchRows {
       return before === undefined ? found : found.toReversed();
     },
 
-    async states(ids, now) {
+    async states(ids, billedAt) {
       type Row = BatchState & { isBudgetUsedUp: number | boolean; isOrgDisabled: number | boolean };
       const rows = await allIn<Row>(
         db,
@@ -91,7 +92,7 @@ export function createBatchRows(db: Db): BatchRows {
              OR ${isUsedUp('batches.key_id', 'api_keys')}) AS "isBudgetUsedUp",
              ${isDisabled('batches.org_id')} AS "isOrgDisabled"
            FROM batches WHERE id IN ${list}`,
-        (list) => [utcMonth(now), utcMonth(now), ...list],
+        (list) => [utcMonth(billedAt), utcMonth(billedAt), ...list],
       );
       return rows.map((row) => ({
         ...row,
@@ -120,7 +121,7 @@ export function createBatchRows(db: Db): BatchRows {
 export const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 
 const openBatches = tableOf<OpenBatch>('batches')(
-  'id orgId keyId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
+  'id orgId keyId keyFamily model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
 );
 
 /** Locks a batch row. Every writer of chunks or results does so first. */
@@ -134,9 +135,9 @@ async function requireStorage(
   batch: Batch,
   { inlineFile, storage = {} }: { inlineFile?: StoredFile; storage?: FileByteLimits },
 ): Promise<void> {
-  const owners = [batch.orgId, batch.keyId];
-  const stored = inlineFile ? await insertFiles(q, [inlineFile]) : await readStored(q, owners);
-  const quota = exceededLimit(stored, batch, storage, !inlineFile);
+  const owner = { orgId: batch.orgId, keyId: familyOf(batch) };
+  const stored = inlineFile ? await insertFiles(q, [inlineFile]) : await readStored(q, Object.values(owner));
+  const quota = exceededLimit(stored, owner, storage, !inlineFile);
   if (quota) throw new Rollback<CreateBatchOutcome>({ outcome: 'too_much_stored', quota });
 }
 

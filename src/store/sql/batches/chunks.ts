@@ -1,3 +1,4 @@
+import { pauseSpan } from '../accounts/budget-waits.ts';
 import type { Chunk, LineRef } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
@@ -58,7 +59,7 @@ function setPaused(
   const change =
     to === 'held'
       ? 'SET paused_at = ? WHERE paused_at IS NULL'
-      : 'SET paused_ms = paused_ms + ? - paused_at, paused_at = NULL WHERE paused_at IS NOT NULL';
+      : `SET paused_ms = paused_ms + ${pauseSpan}, paused_at = NULL WHERE paused_at IS NOT NULL`;
   return db.tx(async (q) => {
     const changed = await q.all(
       `UPDATE batches ${change} AND id = ? AND org_id = ? AND closing IS NULL RETURNING id`,

@@ -150,7 +150,7 @@ async function sharesOf(
 ): Promise<Map<string, Share[]>> {
   const modelOf = new Map(wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
   const exhausted = new Set(options.exhausted);
-  const rows = await readyOrgs(q, modelOf, options.now);
+  const rows = await readyOrgs(q, modelOf, options.billedAt ?? options.now);
   const shares = new Map<string, Map<string, Share>>();
   for (const { name, org_id: orgId, served, weight } of rows) {
     if (exhausted.has(orgId)) continue;
@@ -275,11 +275,11 @@ function queueOf(
 
 type Claimable = Pick<
   Batch,
-  Words<'id orgId keyId endpoint status closing due expiresAt pausedAt prices priceFactor'>
+  Words<'id orgId keyId keyFamily endpoint status closing due expiresAt pausedAt prices priceFactor'>
 >;
 
 const claimable = tableOf<Claimable>('batches', { json: ['prices'] })(
-  'id orgId keyId endpoint status closing due expiresAt pausedAt prices priceFactor',
+  'id orgId keyId keyFamily endpoint status closing due expiresAt pausedAt prices priceFactor',
 );
 
 type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId' | 'weight'>;
@@ -293,9 +293,18 @@ const claimables = {
 
 const isOpen = ({ closing, pausedAt }: BatchRow) => closing === null && pausedAt === null;
 
-function toClaimed({ id, orgId, keyId, endpoint, due, expiresAt, ...more }: BatchRow): ClaimedBatch {
+function toClaimed({
+  id,
+  orgId,
+  keyId,
+  keyFamily,
+  endpoint,
+  due,
+  expiresAt,
+  ...more
+}: BatchRow): ClaimedBatch {
   const { prices, priceFactor, blobId, weight } = more;
-  return { id, orgId, keyId, endpoint, due, expiresAt, prices, priceFactor, blobId, weight };
+  return { id, orgId, keyId, keyFamily, endpoint, due, expiresAt, prices, priceFactor, blobId, weight };
 }
 
 /** Locks the batches that are free; if none is, waits for the writers. */

@@ -1,4 +1,5 @@
 import { type Chunk, closeModel, type Batch } from '../../../core/batch.ts';
+import { familyOf } from '../../../core/key-family.ts';
 import type { CallerLimits } from '../../../core/limits.ts';
 import { sum } from '../../../base/sum.ts';
 import { fits, noWork, type QueuedWork, queueLimits } from '../../../core/queue-limits.ts';
@@ -6,11 +7,14 @@ import type { BatchStore, CreateBatchOutcome, QueuedByOwner } from '../../contra
 import type { Db, Queries } from '../../db.ts';
 import { allIn, Rollback } from '../statement.ts';
 
+/** SQL: family of the key of a batch, spelled as in the index `batches_open_by_family`. */
+const familyColumn = 'COALESCE(key_family, key_id)';
+
 /** SQL: unfinished batches. */
 export const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
 export function createQueuedWork(db: Db): Pick<BatchStore, 'queued'> {
-  return { queued: (orgId, keyId) => queuedWork(db, { orgId, keyId }) };
+  return { queued: (orgId, family) => queuedWork(db, orgId, family) };
 }
 
 /** Throws a rollback unless the batch fits the limits. Creates of an org are serialized by the lock on its row. */
@@ -21,7 +25,7 @@ export async function requireRoom(
   limits: CallerLimits,
 ): Promise<void> {
   const used = needsWork(limits)
-    ? await queuedWork(q, batch)
+    ? await queuedWork(q, batch.orgId, familyOf(batch))
     : { org: { ...noWork, batches: await countOpen(q, batch.orgId) }, key: noWork };
   const exceeded = queueLimits(limits, used, plannedWork(batch, planned)).filter((limit) => !fits(limit));
   if (exceeded.length > 0) throw new Rollback<CreateBatchOutcome>({ outcome: 'limit_exceeded', exceeded });
@@ -50,7 +54,8 @@ export function plannedWork({ total }: Pick<Batch, 'total'>, planned: readonly C
 }
 
 interface WorkRow {
-  keyId: string;
+  /** Family of the keys of the batches. */
+  family: string;
   /** Null for batches of several models. */
   model: string | null;
   batches: number;
@@ -59,25 +64,22 @@ interface WorkRow {
 }
 
 /**
- * Unfinished work of an org and of one of its keys. The tokens of a batch of one model count in proportion to its requests without
+ * Unfinished work of an org and of a family of its keys. The tokens of a batch of one model count in proportion to its requests without
  * a result; those of several models until their chunk is finished.
  */
-async function queuedWork(
-  q: Queries,
-  { orgId, keyId }: Pick<Batch, 'orgId' | 'keyId'>,
-): Promise<QueuedByOwner> {
+async function queuedWork(q: Queries, orgId: string, family: string): Promise<QueuedByOwner> {
   const ofOpen = (expression: string) =>
     `CAST(sum(CASE WHEN closing IS NULL THEN ${expression} ELSE 0 END) AS bigint)`;
   const rows = await q.all<WorkRow>(
-    `SELECT key_id AS "keyId", model, count(*) AS batches, ${ofOpen('total - ok - err')} AS requests,
+    `SELECT ${familyColumn} AS family, model, count(*) AS batches, ${ofOpen('total - ok - err')} AS requests,
        ${ofOpen('(est * (total - ok - err) + total - 1) / total')} AS tokens
-     FROM batches WHERE org_id = ? AND ${open} GROUP BY key_id, model`,
+     FROM batches WHERE org_id = ? AND ${open} GROUP BY ${familyColumn}, model`,
     [orgId],
   );
   const mixed = rows.some(({ model, requests }) => model === null && requests > 0);
   const several = mixed ? await ofSeveralModels(q, orgId) : [];
   const tokens = [...rows.filter(({ model }) => model !== null), ...several];
-  const workOf = (isOwn: (row: { keyId: string }) => boolean): QueuedWork => {
+  const workOf = (isOwn: (row: { family: string }) => boolean): QueuedWork => {
     const own = rows.filter(isOwn);
     const byModel = Object.groupBy(tokens.filter(isOwn), ({ model }) => model!);
     return {
@@ -88,25 +90,25 @@ async function queuedWork(
       ),
     };
   };
-  return { org: workOf(() => true), key: workOf((row) => row.keyId === keyId) };
+  return { org: workOf(() => true), key: workOf((row) => row.family === family) };
 }
 
 /** Estimated tokens of the unfinished chunks of batches of several models. */
 async function ofSeveralModels(
   q: Queries,
   orgId: string,
-): Promise<Pick<WorkRow, 'keyId' | 'model' | 'tokens'>[]> {
-  const batches = await q.all<{ id: string; keyId: string }>(
-    `SELECT id, key_id AS "keyId" FROM batches WHERE org_id = ? AND ${open} AND closing IS NULL AND model IS NULL`,
+): Promise<Pick<WorkRow, 'family' | 'model' | 'tokens'>[]> {
+  const batches = await q.all<{ id: string; family: string }>(
+    `SELECT id, ${familyColumn} AS family FROM batches WHERE org_id = ? AND ${open} AND closing IS NULL AND model IS NULL`,
     [orgId],
   );
-  const keyOf = new Map(batches.map(({ id, keyId }) => [id, keyId]));
+  const families = new Map(batches.map(({ id, family }) => [id, family]));
   const chunks = await allIn<{ batchId: string; model: string; tokens: number }>(
     q,
-    [...keyOf.keys()],
+    [...families.keys()],
     (list) =>
       `SELECT batch_id AS "batchId", model, CAST(sum(est) AS bigint) AS tokens FROM batch_chunks
        WHERE batch_id IN ${list} AND state <> 'done' AND model <> '${closeModel}' GROUP BY batch_id, model`,
   );
-  return chunks.map(({ batchId, model, tokens }) => ({ keyId: keyOf.get(batchId)!, model, tokens }));
+  return chunks.map(({ batchId, model, tokens }) => ({ family: families.get(batchId)!, model, tokens }));
 }

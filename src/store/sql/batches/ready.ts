@@ -79,7 +79,7 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
 export function readyOrgs(
   q: Queries,
   modelOf: ReadonlyMap<string, string>,
-  now: number,
+  billedAt: number,
 ): Promise<{ name: string; org_id: string; served: number | null; weight: number | null }[]> {
   const next = (after: string) =>
     `(SELECT min(c.org_id) FROM batch_chunks c
@@ -95,7 +95,7 @@ export function readyOrgs(
        (SELECT o.weight FROM orgs o WHERE o.id = found.org_id) AS weight
      FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}
        AND NOT ${isDisabled('found.org_id')} AND NOT ${isPaused('found.model', 'found.org_id')}`,
-    [...[...modelOf].flat(), utcMonth(now)],
+    [...[...modelOf].flat(), utcMonth(billedAt)],
   );
 }
 
@@ -148,14 +148,14 @@ export async function readyHeads(
   return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
 }
 
-/** SQL condition on chunks `c`: the budget of the key has room. Skipping the orgs is up to the caller. */
+/** SQL condition on chunks `c`: the budget of the family of the key has room. Skipping the orgs is up to the caller. */
 function spentKeys({ exhausted = [] }: ClaimOptions) {
   const keys = exhausted.filter((id) => id.startsWith('key_'));
   if (keys.length === 0) return { with: () => '', and: '', params: [] };
   return {
     with: (before: string) =>
       `${before === '' ? 'WITH' : ','} spent(id) AS (VALUES ${tuples(keys.length, 1)})`,
-    and: 'AND (SELECT b.key_id FROM batches b WHERE b.id = c.batch_id) NOT IN (SELECT id FROM spent)',
+    and: 'AND (SELECT COALESCE(b.key_family, b.key_id) FROM batches b WHERE b.id = c.batch_id) NOT IN (SELECT id FROM spent)',
     params: keys,
   };
 }

@@ -145,6 +145,7 @@ function bill(batch: BatchState, results: ResultRow[], hour: string): LedgerEntr
     sourceId: batch.id,
     orgId: batch.orgId,
     keyId: batch.keyId,
+    keyFamily: batch.keyFamily,
     model,
     day: hour,
     endpoint: batch.endpoint,

@@ -1,0 +1,54 @@
+import { isoSeconds } from '../base/clock.ts';
+import { ApiError } from '../core/errors.ts';
+import type { ApiKey, KeyChanges } from '../core/org.ts';
+import type { Actor } from '../core/audit.ts';
+
+export function isExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+/** Error for a change of a revoked key. */
+export function notChangeable(key: ApiKey): ApiError {
+  const instead = key.replacedBy === null ? 'Create a new key.' : `Change ${key.replacedBy} instead.`;
+  return new ApiError(
+    'key_not_active',
+    `${revokedText(key)}. ${instead} Only its budget can change, for its unfinished batches.`,
+  );
+}
+
+/** Error for the rotation of a key that is replaced, revoked, disabled or expired. */
+export function notRotatable(key: ApiKey, now: number): ApiError {
+  const { id, replacedBy, revokedAt, disabledAt, expiresAt } = key;
+  if (replacedBy !== null) {
+    const end =
+      revokedAt === null && expiresAt !== null && expiresAt > now
+        ? `, and works until ${isoSeconds(expiresAt)}`
+        : '';
+    return new ApiError(
+      'key_replaced',
+      `The key ${id} was replaced by ${replacedBy}${end}. Rotate ${replacedBy}.`,
+    );
+  }
+  const text =
+    revokedAt !== null
+      ? `${revokedText(key)}. Create a new key.`
+      : disabledAt !== null
+        ? `The key ${id} is disabled since ${isoSeconds(disabledAt)}. Enable it first.`
+        : `The key ${id} expired at ${isoSeconds(expiresAt!)}. Give it a later expires_at first, or create a new key.`;
+  return new ApiError('key_not_active', text);
+}
+
+function revokedText({ id, revokedAt, replacedBy }: ApiKey): string {
+  const successor = replacedBy === null ? '' : `, and ${replacedBy} replaced it`;
+  return `The key ${id} was revoked at ${isoSeconds(revokedAt!)}${successor}`;
+}
+
+/** Keeps an administrator from locking itself out. @throws ApiError `own_admin_scope` */
+export function requireOwnAdmin(actor: Actor, key: ApiKey, { scopes }: KeyChanges): void {
+  if (actor.keyId !== key.id || !scopes || scopes.includes('admin') || !key.scopes.includes('admin')) return;
+  throw new ApiError(
+    'own_admin_scope',
+    'scopes: a key cannot take the scope "admin" from itself. Use another admin key for this change.',
+    { param: 'scopes' },
+  );
+}
