@@ -1,6 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { BatchEndpoint, BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
+import type { Waiting } from '../core/waiting.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { BatchFilters } from './read/list-all.ts';
@@ -17,6 +18,8 @@ export interface Batches extends Service {
   readonly windowMs: number;
   /** Open batches of all orgs and processes, and the work left that can run. At most a second old. */
   openWork(): Promise<OpenWorkReport>;
+  /** Reason why no requests of batches are sent to a model, whatever their org; null if some are. */
+  modelWaiting(model: string): Waiting | null;
   create(
     caller: Caller,
     input: CreateBatch,

@@ -79,13 +79,15 @@ export function createBatches(deps: BatchesDeps): Batches {
   const waitSources = createWaitSources({ ...context, storage: (id) => runner.storage(id) });
 
   const view = async ({ batch, ledger, running, errorSummary }: BatchSnapshot): Promise<BatchView> => {
+    // Of the claimed lines; those that peers have not sent are unknown.
+    const inFlight = Math.max(0, running - runner.work.chunks.unsentOf(batch.id));
     const waiting =
-      findWaiting(batch, running - runner.work.chunks.unsentOf(batch.id), waitSources) ??
+      findWaiting(batch, inFlight, waitSources) ??
       (running === 0 && (await isSuspected(batch)) ? crashSuspected(batch) : null);
     const place =
       waiting?.reason === 'queued' ? await store.batches.queuePlace(batch, namedModels(batch)) : null;
     const times = runTimes(context, batch.orgId, batch.model);
-    return toBatchView(batch, ledger, { running, errorSummary, waiting, place, times });
+    return toBatchView(batch, ledger, { running: inFlight, errorSummary, waiting, place, times });
   };
 
   const isSuspected = async ({ id, status, closing }: Batch) =>
@@ -148,6 +150,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     windowMs: settings.completionWindowMs,
 
     openWork: () => openWork.read(),
+    modelWaiting: (model) => waitSources.pausing(null, model) ?? waitSources.waiting(model),
 
     async start() {
       if (deps.exclusive) {

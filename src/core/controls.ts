@@ -26,10 +26,10 @@ export interface ReplicaDrain {
   keyId: string;
 }
 
-/** Earliest pause that stops the lines of an org for a model. */
+/** Earliest pause that stops the lines of an org, or those of all orgs, for a model. */
 export function findPause(
   pauses: readonly BatchPause[],
-  lines: { orgId: string; model: string },
+  lines: { orgId: string | null; model: string },
 ): BatchPause | null {
   let found: BatchPause | null = null;
   for (const pause of pauses) {

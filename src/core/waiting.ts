@@ -4,7 +4,7 @@ import type { ErrorCode, BlameScope } from './errors.ts';
 /** Reasons why a batch waits, for programs (docs/batches.md). */
 export const waitingReasons = [
   ...words('paused org_disabled budget storage_unavailable queued crash_suspected'),
-  ...words('engine_unavailable credentials_refused model_missing rate_limited hours'),
+  ...words('engine_unavailable credentials_refused model_missing rate_limited drained hours'),
 ];
 export type WaitingReason = (typeof waitingReasons)[number];
 
@@ -25,12 +25,15 @@ export interface WaitingCause {
   message: string;
   /** Message of the upstream, scrubbed. */
   upstreamMessage?: string;
+  /** True where an operator has drained every server of the model. */
+  isDrained?: true;
   /** Epoch milliseconds. */
   since: number;
 }
 
-export function toWaiting({ scope, code, message, upstreamMessage, since }: WaitingCause): Waiting {
-  return { reason: toReason(scope, code), message: withUpstreamMessage(message, upstreamMessage), since };
+export function toWaiting(cause: WaitingCause): Waiting {
+  const { message, upstreamMessage, since } = cause;
+  return { reason: toReason(cause), message: withUpstreamMessage(message, upstreamMessage), since };
 }
 
 /** Appends the upstream's message. */
@@ -38,7 +41,8 @@ export function withUpstreamMessage(message: string, upstreamMessage: string | u
   return upstreamMessage ? `${message} It says: ${upstreamMessage}` : message;
 }
 
-function toReason(scope: BlameScope, code: ErrorCode): WaitingReason {
+function toReason({ scope, code, isDrained }: WaitingCause): WaitingReason {
+  if (isDrained) return 'drained';
   if (scope === 'account') return 'credentials_refused';
   if (code === 'model_not_found') return 'model_missing';
   return code === 'engine_overloaded' ? 'rate_limited' : 'engine_unavailable';

@@ -17,8 +17,8 @@ export interface Controls extends Service {
   readonly pauses: readonly BatchPause[];
   /** Drains in force, oldest first. */
   readonly drains: readonly ReplicaDrain[];
-  /** Pause that stops the lines of an org for a model; null if none does. */
-  pausing(orgId: string, model: string): BatchPause | null;
+  /** Pause that stops the lines of an org, or of all orgs, for a model; null if none does. */
+  pausing(orgId: string | null, model: string): BatchPause | null;
   /** Returns the pauses then in force. */
   pause(scope: PauseScope, actor: Actor): Promise<readonly BatchPause[]>;
   /** Ends the pauses within the scope. Returns those still in force. */

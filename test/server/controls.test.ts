@@ -105,6 +105,7 @@ describe('replicas', () => {
       health: 'up',
       slots: expect.any(Number),
       found: null,
+      in_use: 0,
       in_flight: 0,
       waiting: null,
       drained_at: null,
@@ -124,8 +125,12 @@ describe('replicas', () => {
     expect((await admin('POST', `${path}/drain`)).json).toEqual(drained.json);
     expect((await admin('GET', 'replicas')).json.data).toContainEqual(drained.json);
     const chat = { model: 'tiny', messages: [{ role: 'user', content: 'Hello?' }] };
-    const { status, json: refused } = await app.call('POST', '/v1/chat/completions', { json: chat });
-    expect([status, refused.error.message]).toEqual([503, 'Every server of this model is being drained.']);
+    const { status, headers, json: refused } = await app.call('POST', '/v1/chat/completions', { json: chat });
+    expect([status, headers.get('retry-after'), refused.error.message]).toEqual([
+      503,
+      '30',
+      'The operator of the server has drained every server of this model.',
+    ]);
     expect(await admin('POST', `${path}/undrain`)).toMatchObject({ status: 200, json: replica });
     expect((await app.call('POST', '/v1/chat/completions', { json: chat })).status).toBe(200);
     expect((await admin('POST', `${path}/undrain`)).status).toBe(200);

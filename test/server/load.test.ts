@@ -30,6 +30,8 @@ describe('the queue', () => {
       slots: expect.any(Number),
       found: null,
       in_use: 0,
+      in_flight: 0,
+      waiting: null,
       orgs: [],
     });
     const { data: orgs } = (await admin('GET', 'orgs')).json;
@@ -46,6 +48,10 @@ describe('the queue', () => {
       'all slots are used',
       async () => own((await admin('GET', 'queue')).json).in_use >= own(idle).slots,
     );
+    // More may be in flight, so that no slot is idle.
+    const { in_use: used, in_flight: inFlight, slots } = own((await admin('GET', 'queue')).json);
+    expect(used).toBe(slots);
+    expect(inFlight).toBeGreaterThanOrEqual(used);
     const busy = await until('the work is seen', async () => {
       const seen = own((await admin('GET', 'queue')).json);
       return seen.requests === 60 ? seen : undefined;
@@ -58,6 +64,41 @@ describe('the queue', () => {
     expect(share(b)).toMatchObject({ org: 'second', share: 0.75 });
     for (const id of ids) await admin('POST', `batches/${id}/cancel`);
     await until('the work is gone', async () => own((await admin('GET', 'queue')).json).requests === 0);
+  });
+
+  it.each([
+    ['drained', (id: string) => `replicas/${id}/drain`, (id: string) => `replicas/${id}/undrain`, undefined],
+    ['paused', () => 'pause', () => 'resume', { model: 'tiny' }],
+  ] as const)('200: says that a model is %s, and has no time for it', async (reason, stop, start, body) => {
+    const read = async () =>
+      (await admin('GET', 'queue')).json.data.find(({ model }: { model: string }) => model === 'tiny');
+    const { data: replicas } = (await admin('GET', 'replicas')).json;
+    const { id } = replicas.find(({ model }: { model: string }) => model === 'tiny');
+    await admin('POST', stop(id), body);
+    const json = {
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      requests: [chatLine(0, 'default', 'hello')],
+    };
+    const batch = (await app.call('POST', '/v1/batches', { json })).json.id;
+    const seen = async () => (await app.call('GET', `/v1/batches/${batch}`)).json;
+    const waits = await until('the batch waits', async () => {
+      const { waiting, progress } = await seen();
+      return waiting && { waiting, progress };
+    });
+    expect(waits).toMatchObject({
+      waiting: { reason, message: expect.stringMatching(/^The operator of the server has /) },
+      progress: { running: 0, pending: 1, eta: null },
+    });
+    expect(await read()).toMatchObject({
+      seconds: null,
+      slack_seconds: null,
+      in_use: 0,
+      waiting: { reason, message: waits.waiting.message },
+    });
+    await admin('POST', start(id), body);
+    await until('the batch ends', async () => (await seen()).status === 'completed');
+    expect(await read()).toMatchObject({ seconds: 0, waiting: null });
   });
 
   it('422 and 403: takes no parameters, and needs the scope admin', async () => {

@@ -17,10 +17,10 @@ export interface WaitSources {
   budget: (orgId: string, family: string) => Waiting | null;
   /** Reason why the stored data of a batch is unavailable. */
   storage: (batchId: string) => Waiting | null;
-  /** Pause by an operator of an org's requests to a model. */
-  pausing: (orgId: string, model: string) => Waiting | null;
-  /** Reason why no requests of a model are sent. @param priced names of models that may answer instead */
-  waiting: (model: string, priced: readonly string[]) => Waiting | null;
+  /** Pause by an operator of an org's requests to a model; of all orgs for null. */
+  pausing: (orgId: string | null, model: string) => Waiting | null;
+  /** Reason why no requests of a model are sent. @param priced names of models that may answer instead; any if absent */
+  waiting: (model: string, priced?: readonly string[]) => Waiting | null;
   /** Number of further requests that may be sent to a model now. */
   room: (model: string) => number;
 }
@@ -95,7 +95,7 @@ export interface WaitSourcesDeps {
 /** Wait reasons across processes: a model waits only if no process sends its requests. */
 export function createWaitSources(deps: WaitSourcesDeps): WaitSources {
   const { storage, budgets, controls, catalog, capacity, peers, missing, hours } = deps;
-  const causeOf = (name: string, priced: readonly string[]) =>
+  const causeOf = (name: string, priced?: readonly string[]) =>
     catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
   return {
     storage,

@@ -10,6 +10,7 @@ import {
   limitOption,
   queryCommand,
 } from '../shared/commands.ts';
+import { waitingLabel } from '../shared/format.ts';
 import { connectAdmin } from '../shared/connect.ts';
 import { printWatched, type WatchOptions } from '../shared/watch.ts';
 
@@ -30,6 +31,7 @@ const showQueue = asTable<RemoteQueue>({
   time: ({ seconds }) => durationText(seconds),
   slack: ({ slack_seconds: slack }) => durationText(slack),
   slots: ({ in_use: used, slots }) => `${used}/${slots}`,
+  waiting: ({ waiting }) => (waiting ? waitingLabel(waiting) : ''),
   found: ({ found }) => (found === null ? '' : String(found)),
   orgs: ({ orgs }) =>
     orgs

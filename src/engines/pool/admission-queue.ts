@@ -19,6 +19,9 @@ export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 /** Longest queue of interactive requests: for each slot, and at least. */
 const maxWaiting = { perSlot: 16, min: 64 } as const;
 
+/** Seconds after which a client may try a drained model again: its return is unknown, and a restart takes about that long. */
+const drainedRetryAfter = 30;
+
 /** Admits requests to `replicas` (they may change): at once, in turn (interactive ones within `queueMs`), or not at all. */
 export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock, queueMs: number) {
   const holdings = new Holdings();
@@ -26,12 +29,14 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
   const draining = (): WaitingCause => ({
     scope: 'model',
     code: 'engine_overloaded',
-    message: 'Every server of this model is being drained.',
+    message: 'The operator of the server has drained every server of this model.',
+    isDrained: true,
     since: Math.max(...replicas.map(({ drainingSince }) => drainingSince ?? 0)),
   });
 
   function waiting(): WaitingCause | null {
     if (replicas.some((replica) => replica.isUp)) return null;
+    if (replicas.every(({ drainingSince }) => drainingSince !== null)) return draining();
     return replicas.map(({ health }) => health.breaker.waiting).find((cause) => cause !== null) ?? draining();
   }
 
@@ -45,7 +50,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
     const scope = cause.scope === 'replica' ? 'model' : cause.scope;
     return new ApiError(cause.code, cause.message, {
       blame: { scope, certain: true, retry: true },
-      retryAfter: Math.max(1, Math.ceil(ms / 1000)),
+      retryAfter: cause.isDrained ? drainedRetryAfter : Math.max(1, Math.ceil(ms / 1000)),
       ...(cause.scope === 'account' && { shouldRetry: false }),
     });
   }

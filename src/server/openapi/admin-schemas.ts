@@ -30,7 +30,11 @@ export const replicaSchema = titled('Replica', {
   found: t.integerOrNull({
     description: 'Number of slots that was found under load; null where the server reports its slots.',
   }),
-  in_flight: t.integer({ description: 'Requests of all processes in flight at the server.' }),
+  in_use: t.integer({ description: 'Slots that work on a request of any process.' }),
+  in_flight: t.integer({
+    description:
+      'Requests of all processes in flight at the server. More than its slots while some were sent ahead, so that no slot is idle.',
+  }),
   waiting,
   drained_at: { ...instantOrNull, description: 'Time at which an operator drained the server.' },
   drained_by: t.stringOrNull({ description: 'Key that drained the server.' }),
@@ -46,17 +50,22 @@ export const queueSchema = list(
     tokens: t.integer({ description: 'Their estimated input and output tokens.' }),
     seconds: t.numberOrNull({
       description:
-        'Time that they take at the measured rate of all processes; null while the rate is unknown.',
+        'Time that they take at the measured rate of all processes; null while the rate is unknown or the model waits.',
     }),
     slack_seconds: t.numberOrNull({
       description:
-        'Least time to spare of any batch: its time left minus the work that is due before or with it. Negative if it will miss its window at the measured rate. Null without work, and while the rate is unknown.',
+        'Least time to spare of any batch: its time left minus the work that is due before or with it. Negative if it will miss its window at the measured rate. Null without work, and while the rate is unknown or the model waits.',
     }),
     slots: t.integer({ description: 'Slots of the servers of the model, without drained ones.' }),
     found: t.integerOrNull({
       description: 'Slots that were found under load; null where all servers report theirs.',
     }),
-    in_use: t.integer({ description: 'Requests of all processes in flight, single ones included.' }),
+    in_use: t.integer({ description: 'Slots that work on a request of any process, single ones included.' }),
+    in_flight: t.integer({
+      description:
+        'Requests of all processes in flight: those in use, those that were sent ahead and wait at a server, so that no slot is idle, and those at drained servers.',
+    }),
+    waiting,
     orgs: t.array(
       t.object(
         {

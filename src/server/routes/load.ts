@@ -26,7 +26,10 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
       const slots = slotsByModel(services);
       const ids = new Set([...peers.list().map(({ id }) => id), ...byModel.keys()]);
       const data = [...ids].map((model) =>
-        presentModelQueue(model, slots.get(model) ?? noSlots, shares, byModel.get(model)),
+        presentModelQueue(model, slots.get(model) ?? noSlots, shares, {
+          work: byModel.get(model),
+          waiting: batches.modelWaiting(model),
+        }),
       );
       return json(200, { object: 'list', data, has_more: false });
     },
@@ -61,7 +64,7 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   },
 ]);
 
-const noSlots: ModelSlots = { slots: 0, found: null, inFlight: 0 };
+const noSlots: ModelSlots = { slots: 0, found: null, inUse: 0, inFlight: 0 };
 
 /** Slots of all models, over all processes. A server that is drained has none. */
 function slotsByModel(services: Services): Map<string, ModelSlots> {
@@ -74,6 +77,7 @@ function slotsByModel(services: Services): Map<string, ModelSlots> {
     sum.inFlight += inFlight;
     if (isDrained) continue;
     sum.slots += slots;
+    sum.inUse += Math.min(inFlight, slots);
     if (discovered !== null) sum.found = (sum.found ?? 0) + discovered;
   }
   return byModel;

@@ -72,6 +72,7 @@ export function presentReplica({ id, report, drain }: ReplicaView) {
     health: report ? (drain ? 'draining' : report.health) : null,
     slots: report?.slots ?? null,
     found: report?.discovered ?? null,
+    in_use: report ? Math.min(report.inFlight, report.slots) : 0,
     in_flight: report?.inFlight ?? 0,
     waiting: presentWaiting(report?.waiting ? toWaiting(report.waiting) : null),
     drained_at: drain ? isoSeconds(drain.since) : null,

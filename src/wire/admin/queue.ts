@@ -1,11 +1,23 @@
+import type { Waiting } from '../../core/waiting.ts';
 import type { ModelWork } from '../../core/work-left.ts';
+import { presentWaiting } from '../shared/waiting.ts';
 
 /** Capacity of a model over all processes. */
 export interface ModelSlots {
   slots: number;
   /** Slots that were found under load; null where all servers report theirs. */
   found: number | null;
+  /** Slots that work on a request. */
+  inUse: number;
+  /** Requests in flight: those at drained servers too, and those that were sent ahead and wait at a server. */
   inFlight: number;
+}
+
+/** Work left for a model, and the reason why none of it runs. */
+export interface ModelLoad {
+  /** Absent for a model without work. */
+  work?: ModelWork | undefined;
+  waiting: Waiting | null;
 }
 
 /** Org with its part of the slots of a model. */
@@ -14,12 +26,11 @@ export interface OrgShare {
   weight: number;
 }
 
-/** @param work absent for a model without work */
 export function presentModelQueue(
   model: string,
-  { slots, found, inFlight }: ModelSlots,
+  { slots, found, inUse, inFlight }: ModelSlots,
   orgs: ReadonlyMap<string, OrgShare>,
-  work?: ModelWork,
+  { work, waiting: stop }: ModelLoad,
 ) {
   const waiting = work?.orgs ?? [];
   const weightOf = (orgId: string) => orgs.get(orgId)?.weight ?? 1;
@@ -29,11 +40,14 @@ export function presentModelQueue(
     model,
     requests: work?.requests ?? 0,
     tokens: work?.tokens ?? 0,
-    seconds: work ? rounded(work.seconds) : 0,
-    slack_seconds: work ? rounded(work.slackSeconds) : null,
+    // The rate so far does not tell when a model takes requests again.
+    seconds: stop ? null : work ? rounded(work.seconds) : 0,
+    slack_seconds: stop || !work ? null : rounded(work.slackSeconds),
     slots,
     found,
-    in_use: inFlight,
+    in_use: inUse,
+    in_flight: inFlight,
+    waiting: presentWaiting(stop),
     orgs: waiting.map(({ orgId, requests, tokens }) => ({
       org_id: orgId,
       org: orgs.get(orgId)?.name ?? null,
