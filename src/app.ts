@@ -180,6 +180,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const batches = createBatches({
     ...shared,
+    scans,
     tracer,
     time,
     billingClock: accounts.billingClock,

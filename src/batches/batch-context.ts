@@ -1,3 +1,4 @@
+import type { FairGate } from '../base/fair-gate.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
@@ -27,6 +28,8 @@ export interface BatchLimits {
 
 export interface BatchesDeps {
   store: Store;
+  /** Shares the reads of many rows among orgs. */
+  scans: FairGate;
   blobs: Blobs;
   files: Files;
   inference: Pick<Inference, 'countLine' | 'runLine'>;

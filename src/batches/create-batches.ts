@@ -25,6 +25,9 @@ import { toBatchView } from './read/view.ts';
 import { namedModels, createWaitSources, crashSuspected, findWaiting } from './read/waiting.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 
+/** Owner of the scans of operators, who have no org. */
+const operators = '';
+
 /** Builds the batch engine. Starting it recovers the work of an earlier process and runs batches. */
 export function createBatches(deps: BatchesDeps): Batches {
   const { store, catalog, peers, time, ids, log, batch: settings } = deps;
@@ -132,6 +135,7 @@ export function createBatches(deps: BatchesDeps): Batches {
 
   const listing: ListAllDeps = {
     store: store.batches,
+    scans: deps.scans,
     models: peers,
     waitSources,
     timesOf: ({ orgId, model }) => runTimes(context, orgId, model),
@@ -188,7 +192,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       const { createdBefore, model, waiting, atRisk, words, ...exact } = filters;
       // A page of an index does not wait behind searches.
       const isExact = [createdBefore, model, waiting, atRisk, words].every((each) => each === undefined);
-      return isExact ? listPage(orgId, exact) : listAll(listing, { ...filters, orgId }, signal);
+      return isExact ? listPage(orgId, exact) : listAll(listing, { ...filters, orgId }, orgId, signal);
     },
 
     async asOwner(id) {
@@ -206,7 +210,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       return shown;
     },
 
-    listAll: (filters, signal) => listAll(listing, filters, signal),
+    listAll: (filters, signal) => listAll(listing, filters, operators, signal),
 
     async remove(caller, id) {
       const batch = await owned(caller.orgId, id);

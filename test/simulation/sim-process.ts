@@ -22,6 +22,7 @@ import type { Worker } from './observer.ts';
 import type { Plant } from './plant.ts';
 import { storeThrough } from './store-view.ts';
 import type { World } from './world.ts';
+import { createScanGate } from '../../src/store/scan-gate.ts';
 
 /** One server process with its clock, its engines and its batch engine. It may die between any two steps. */
 export class SimProcess implements Worker {
@@ -63,6 +64,7 @@ export class SimProcess implements Worker {
       log: silent,
     });
     const parts: BatchesDeps = {
+      scans: createScanGate(),
       store: storeThrough(world.database.store, (operation, args, operate) =>
         world.gate.call(this, operation, args, operate),
       ),

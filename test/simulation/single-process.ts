@@ -31,6 +31,7 @@ import type { Gateway } from './gateway.ts';
 import { makeInput } from './input.ts';
 import type { LinePlan } from './plan.ts';
 import { type Operation, storeThrough } from './store-view.ts';
+import { createScanGate } from '../../src/store/scan-gate.ts';
 
 export interface SingleOptions {
   slots?: number;
@@ -145,6 +146,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     BatchesDeps,
     'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'billingClock' | 'store'
   > = {
+    scans: createScanGate(),
     budgets,
     controls: noControls,
     blobs: blobs.gatedBy(async (operation, name) => {

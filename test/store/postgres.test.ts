@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { afterAll, describe, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -11,6 +11,20 @@ if ('reason' in server) test.skip(`the store in Postgres (skipped: ${server.reas
 else
   describe('with a Postgres server', () => {
     afterAll(() => server.stop());
+
+    test('orgs take turns at the connections of the store (attacks 4, 7 and 9)', async () => {
+      const store = createPostgresStore({ url: await server.createDatabase(), log: silent });
+      await store.start();
+      const answered: string[] = [];
+      const read = async (orgId: string) => {
+        await store.files.get(orgId, 'file-0', 0);
+        answered.push(orgId);
+      };
+      await Promise.all([...Array<string>(40).fill('org_a'), 'org_b'].map(read));
+      await store.stop();
+      // At most the four reads that were sent before it, and those whose answers overtake.
+      expect(answered.indexOf('org_b')).toBeLessThan(12);
+    });
 
     storeConformance('the store in Postgres', async () => {
       const url = await server.createDatabase();

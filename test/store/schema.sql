@@ -125,6 +125,8 @@ CREATE TABLE batches (
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
+CREATE INDEX batches_by_endpoint ON batches (org_id, endpoint, id);
+
 CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE status IN ('validating', 'in_progress') AND closing IS NULL;
 
 CREATE INDEX batches_by_org ON batches (org_id, id);

@@ -56,6 +56,11 @@ describe('trips to the database', () => {
 
   test.each([
     [
+      'of an endpoint',
+      { endpoint: '/v1/messages' as const },
+      ['batches USING INDEX batches_by_endpoint (org_id=? AND endpoint=?)'],
+    ],
+    [
       'of a status',
       { status: 'failed' as const },
       ['batches USING INDEX batches_by_status (org_id=? AND status=?)'],

@@ -5,6 +5,7 @@ import { createCatalog } from '../../core/model.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { AllBatchesQuery } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
+import { createScanGate } from '../../store/scan-gate.ts';
 import { type BatchFilters, listAll, type ListAllDeps } from './list-all.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
@@ -55,6 +56,7 @@ beforeEach(() => {
         return { batches, next: from + 100 < rows.length ? rows[from + 99]!.id : null };
       },
     },
+    scans: createScanGate(),
     models: createCatalog([model]),
     waitSources: {
       storage: () => null,
@@ -75,7 +77,7 @@ beforeEach(() => {
 });
 
 const list = async (filters: Partial<BatchFilters>) => {
-  const page = await listAll(deps, { limit: 20, ...filters }, never);
+  const page = await listAll(deps, { limit: 20, ...filters }, 'org_a', never);
   return [page.batches.map(({ batch }) => Number(batch.id.slice(6))), page.hasMore] as const;
 };
 
@@ -147,6 +149,29 @@ describe('a page of all batches', () => {
     expect(await list({ atRisk: false })).toEqual([[0, 2], false]);
   });
 
+  it('reads one slice at a time for an org, however many lists it requests (attack 4)', async () => {
+    add(1_000, { orgId: 'org_a' });
+    const { listAll: read } = deps.store;
+    let [running, together] = [0, 0];
+    deps.store = {
+      ...deps.store,
+      async listAll(query) {
+        together = Math.max(together, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        return read(query);
+      },
+    };
+    const found = await Promise.all([1, 2].map(() => list({ model: 'gone' })));
+    expect([found, together]).toEqual([
+      [
+        [[], false],
+        [[], false],
+      ],
+      1,
+    ]);
+  });
+
   it('continues a search over slices without a match, with the other filters', async () => {
     add(250);
     add(250, { orgId: 'org_poor' });
@@ -172,7 +197,9 @@ describe('a page of all batches', () => {
         return read(query);
       },
     };
-    await expect(listAll(deps, { limit: 20, waiting: 'paused' }, gone.signal)).rejects.toThrow('gone');
+    await expect(listAll(deps, { limit: 20, waiting: 'paused' }, 'org_a', gone.signal)).rejects.toThrow(
+      'gone',
+    );
     expect(asked).toHaveLength(2);
   });
 });

@@ -1,3 +1,5 @@
+import type { FairGate } from '../../base/fair-gate.ts';
+import { heavySlices } from '../../base/loop-slices.ts';
 import { type Batch, type BatchStatus, isFinal } from '../../core/batch.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { WaitingReason } from '../../core/waiting.ts';
@@ -31,6 +33,8 @@ export interface BatchFilters extends Pick<
 
 export interface ListAllDeps {
   store: Pick<BatchStore, 'listAll' | 'search'>;
+  /** Shares the reads of many rows among orgs. */
+  scans: FairGate;
   models: Pick<Catalog, 'find' | 'idOf'>;
   waitSources: WaitSources;
   timesOf: (batch: Batch) => RunTimes;
@@ -41,11 +45,13 @@ export interface ListAllDeps {
 /**
  * One page of the batches that match. The database reads one group of an index in slices, and the other filters are applied here:
  * waits and risks are not stored.
+ * @param owner org that asks
  * @param signal stops a search whose client has left
  */
 export async function listAll(
   deps: ListAllDeps,
   filters: BatchFilters,
+  owner: string,
   signal: AbortSignal,
 ): Promise<{ batches: BatchView[]; hasMore: boolean }> {
   const { limit, order, createdAfter, createdBefore, model, waiting, atRisk, words = [] } = filters;
@@ -57,7 +63,10 @@ export async function listAll(
   for (;;) {
     signal.throwIfAborted();
     const bounds = { order, createdAfter, createdBefore };
-    const { rows, next } = await nextRows(deps.store, { ...bounds, after, of, limit: size }, words);
+    const read = () => nextRows(deps.store, { ...bounds, after, of, limit: size }, words);
+    const isPage = isExact && words.length === 0;
+    const { rows, next } = await (isPage ? read() : deps.scans.within(owner, 1, signal, read));
+    if (!isPage) await heavySlices.next(owner);
     const candidates = rows.filter((batch) => mayMatch(deps, filters, batch));
     while (candidates.length > 0) {
       const views = await deps.views(candidates.splice(0, limit + 1 - batches.length));

@@ -12,6 +12,7 @@ import { batchSearch } from './0009-batch-search.ts';
 import { conversationItems } from './0010-conversation-items.ts';
 import { consoleSessions } from './0011-console-sessions.ts';
 import { keyFamilies } from './0012-key-families.ts';
+import { batchesByEndpoint } from './0013-batches-by-endpoint.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   conversationItems,
   consoleSessions,
   keyFamilies,
+  batchesByEndpoint,
 ];
 
 /**

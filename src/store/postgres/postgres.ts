@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import { StallClock } from '../../base/stall-clock.ts';
 import { systemClock } from '../../base/system.ts';
+import { callOwner } from '../call-owner.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { eachOperation, type PriorityClass } from '../sql/priority-classes.ts';
@@ -28,6 +30,10 @@ const shares: Record<PriorityClass, PoolOptions> = {
   scan: { ...defaultPool, connections: 1 },
 };
 
+/** Orgs take turns at the connections for clients; the pools serve their own queues in order of arrival. */
+const gateOf = ({ connections }: PoolOptions) =>
+  createFairGate({ capacity: connections, maxPerOwner: connections });
+
 /**
  * Store shared by processes on several machines. `start` connects and migrates the schema; of processes that start together, one
  * migrates and the others wait.
@@ -43,6 +49,10 @@ export function createPostgresStore({ url, log, clock = systemClock }: PostgresS
     PriorityClass,
     StoreOperations
   >;
+  const gates: Partial<Record<PriorityClass, FairGate>> = {
+    request: gateOf(shares.request),
+    scan: gateOf(shares.scan),
+  };
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
 
@@ -66,7 +76,12 @@ export function createPostgresStore({ url, log, clock = systemClock }: PostgresS
   };
 
   return {
-    ...eachOperation((group, name, lane) => Reflect.get(stores[lane][group], name)),
+    ...eachOperation((group, name, lane) => {
+      const operation = Reflect.get(stores[lane][group], name) as (...args: unknown[]) => Promise<unknown>;
+      const gate = gates[lane];
+      if (!gate) return operation;
+      return (...args: unknown[]) => gate.within(callOwner(args), 1, undefined, () => operation(...args));
+    }),
     ping: stores.request.ping,
     scrub: stores.request.scrub,
     start: () => (started ??= begin()),

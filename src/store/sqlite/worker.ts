@@ -8,6 +8,7 @@ import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { type PriorityClass, operations } from '../sql/priority-classes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
+import { CallQueue } from './call-queue.ts';
 import { openSqlite } from './db.ts';
 import type { FileLock } from '../../base/file-lock.ts';
 import { removeProto } from '../../base/remove-proto.ts';
@@ -27,11 +28,7 @@ let db: Db | undefined;
 
 type Call = Extract<Request, { type: 'call' }>;
 
-/** Waiting calls by priority: all calls of one queue go before those of the next. */
-const waiting = { beat: [] as Call[], record: [] as Call[], others: [] as Call[], scan: [] as Call[] };
-/** Calls that may overtake a scan, so that it also ends on a busy thread. */
-const maxOvertaking = 100;
-let overtaking = 0;
+const waiting = new CallQueue<Call>();
 let working = false;
 let stopping = false;
 
@@ -63,19 +60,8 @@ function take(request: Request): void {
   }
   now = request.now;
   const { group, operation } = request;
-  const lane = group && (operations[group] as Record<string, PriorityClass>)[operation];
-  const queue = lane === 'beat' || lane === 'record' || lane === 'scan' ? lane : 'others';
-  waiting[queue].push(request);
-}
-
-function next(): Call | undefined {
-  const { beat, record, others, scan } = waiting;
-  const isScanDue = scan.length > 0 && ++overtaking > maxOvertaking;
-  const queue = [beat, record, ...(isScanDue ? [scan, others] : [others, scan])].find(
-    ({ length }) => length > 0,
-  );
-  if (queue === scan) overtaking = 0;
-  return queue?.shift();
+  const lane = group ? (operations[group] as Record<string, PriorityClass>)[operation] : undefined;
+  waiting.add(request, lane);
 }
 
 function serve(store: Record<string, unknown>): void {
@@ -93,7 +79,7 @@ function serve(store: Record<string, unknown>): void {
     for (;;) {
       // New calls may be more urgent.
       for (let more; (more = receiveMessageOnPort(port));) take(more.message as Request);
-      const call = next();
+      const call = waiting.next();
       if (!call) break;
       await answer(call);
     }

@@ -186,6 +186,7 @@ export async function startServer(
   const controls = createControls({ store, clock, log });
   controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
   const batches = createBatches({
+    scans: createScanGate(),
     requireDisk,
     store,
     blobs,
