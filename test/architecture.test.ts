@@ -162,7 +162,7 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     run: ['queue', 'record', 'claimed', 'lines'],
     finalize: ['lines'],
     maintenance: ['claimed'],
-    read: [],
+    read: ['lines'],
   },
   cli: {
     terminal: [],

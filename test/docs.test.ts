@@ -326,6 +326,11 @@ describe('docs/batches.md', () => {
   it('lists every call', () => {
     const listed = read('docs/batches.md').split('## The batch object')[0] ?? '';
     for (const { path } of routes.filter((route) => route.path.startsWith('/v1/batches')))
-      expect(listed).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/(errors|resume))/, ''));
+      expect(listed).toContain(
+        path
+          .replace(':batch_id', '{id}')
+          .replace(':line', '{line}')
+          .replace(/.*(?=\/(errors|resume))/, ''),
+      );
   });
 });

@@ -6,6 +6,7 @@ import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { BatchFilters } from './read/list-all.ts';
 import type { OpenWorkReport } from './read/open-work.ts';
+import type { LineDetail, LinePage, LineQuery } from '../wire/batch/lines.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files. Starting it starts the run loop. */
@@ -77,6 +78,17 @@ export interface Batches extends Service {
    * @throws ApiError `not_found`
    */
   follow(caller: Caller, id: string, signal: AbortSignal): Promise<AsyncIterable<BatchView>>;
+  /**
+   * One page of the lines of a batch, or a random sample of them. @param signal stops a search whose client has left
+   * @throws ApiError `not_found` also if a result file is gone, `server_overloaded` for too many searches
+   */
+  lines(caller: Caller, id: string, query: LineQuery, signal: AbortSignal): Promise<LinePage>;
+  /**
+   * Line of a batch with its texts. In a retry, also the line that it runs again, unless that batch is gone.
+   * @param name number from 1 on, or custom_id
+   * @throws ApiError `not_found`
+   */
+  line(caller: Caller, id: string, name: string, signal: AbortSignal): Promise<LineDetail>;
   /** Result lines after line `after` that are committed now; the bytes never change. */
   results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
 }

@@ -17,6 +17,7 @@ import { OpenHours } from './open-hours.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { listAll, type ListAllDeps } from './read/list-all.ts';
+import { createLineReader } from './read/line-reader.ts';
 import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
@@ -75,6 +76,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   // Windows count in the database's time, whatever the clock of this machine says.
   const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
   const reading = { ...deps, readers: new ResultReaders() };
+  const lineReader = createLineReader(deps);
   let stopping: Promise<void> | null = null;
   let started = false;
 
@@ -258,6 +260,14 @@ export function createBatches(deps: BatchesDeps): Batches {
     async follow(caller, id, signal) {
       await owned(caller.orgId, id);
       return eventStreams.follow(id, signal);
+    },
+
+    async lines(caller, id, query, signal) {
+      return lineReader.page(await owned(caller.orgId, id), query, signal);
+    },
+
+    async line(caller, id, name, signal) {
+      return lineReader.one(await owned(caller.orgId, id), name, signal);
     },
 
     async results(caller, id, stream, after) {

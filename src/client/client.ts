@@ -5,6 +5,7 @@ import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
   AuditPage,
+  LinePage,
   OperatorBatch,
   Page,
   PageQuery,
@@ -14,6 +15,7 @@ import type {
   RemoteFile,
   RemoteKey,
   RemoteRotation,
+  RemoteLineDetail,
   RemoteModel,
   RemoteOrg,
   RemotePauses,
@@ -62,6 +64,18 @@ export interface KeyFields {
   /** Null for none. */
   budget?: RemoteBudget | null | undefined;
   priority?: number | undefined;
+}
+
+/** Filters and page of a list of lines. */
+export interface LineFilters {
+  state?: string | undefined;
+  code?: string | undefined;
+  custom_id?: string | undefined;
+  q?: string | undefined;
+  sample?: number | undefined;
+  seed?: number | undefined;
+  limit?: number | undefined;
+  after?: number | undefined;
 }
 
 /** Scope of a pause: everything if empty. */
@@ -129,6 +143,8 @@ export function createClient(options: TransportOptions) {
       list: (query: PageQuery & Call['query']) => get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
       act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
         post<RemoteBatch>(apiPath('batches', id, what)),
+      lines: (id: string, query: LineFilters) => get<LinePage>(apiPath('batches', id, 'lines'), { ...query }),
+      line: (id: string, line: string) => get<RemoteLineDetail>(apiPath('batches', id, 'lines', line)),
       /** Current state of a batch, then every change until it ends. */
       async *events(id: string) {
         const call = { path: apiPath('batches', id, 'events') };
@@ -184,6 +200,10 @@ export function createClient(options: TransportOptions) {
         get: (id: string) => get<OperatorBatch>(apiPath('admin', 'batches', id)),
         act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
           post<OperatorBatch>(apiPath('admin', 'batches', id, what)),
+        lines: (id: string, query: LineFilters) =>
+          get<LinePage>(apiPath('admin', 'batches', id, 'lines'), { ...query }),
+        line: (id: string, line: string) =>
+          get<RemoteLineDetail>(apiPath('admin', 'batches', id, 'lines', line)),
         update: (id: string, fields: { priority: number }) =>
           patch<OperatorBatch>(apiPath('admin', 'batches', id), fields),
       },

@@ -5,6 +5,7 @@ import type { presentRequest } from '../wire/admin/requests.ts';
 import type { presentKey, presentRotation } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentSecrets } from '../wire/admin/secrets.ts';
+import type { presentLine } from '../wire/batch/lines.ts';
 import type { presentBatch } from '../wire/batch/present.ts';
 import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
@@ -34,6 +35,28 @@ export interface RemoteBatch extends Omit<Shown, Newer>, Nullable<Pick<Shown, Ne
 }
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
+
+type ShownLine = ReturnType<typeof presentLine>;
+
+/** Line of a batch. Only operators see `server`, and only the org sees messages and texts. */
+export interface RemoteLine extends Omit<ShownLine, 'error'> {
+  error: { code: string; message?: string } | null;
+  server?: string | null;
+}
+
+export interface RemoteLineDetail extends RemoteLine {
+  input?: Record<string, unknown> | null;
+  output?: Record<string, unknown> | null;
+  original?: (RemoteLineDetail & { batch_id: string }) | null;
+}
+
+export interface LinePage {
+  data: RemoteLine[];
+  has_more: boolean;
+  /** Value of `after` for the next page. */
+  next_after: number | null;
+  seed?: number;
+}
 
 /** Reason and start of a wait (`docs/engines/README.md`). */
 export type RemoteWaiting = NonNullable<RemoteBatch['waiting']>;

@@ -206,6 +206,7 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
 /** Resources that clients address by id. */
 export type ResourceName =
   | 'batch'
+  | 'line'
   | 'file'
   | 'key'
   | 'org'

@@ -80,7 +80,11 @@ describe('C05, C06: the ID of an object of another org', () => {
     async (_name, { method, path, body }) => {
       const how = body ? { json: {} } : {};
       const id = foreign[parameterOf(path)]!;
-      const at = (other: string) => path.replace(/:[^/]+/, other).replace(':item_id', foreign['item_id']!);
+      const at = (other: string) =>
+        path
+          .replace(/:[^/]+/, other)
+          .replace(':item_id', foreign['item_id']!)
+          .replace(':line', '1');
       const answer = await app.call(method, at(id), how);
       expect(answer.status).toBe(404);
       expect(withoutId(answer)).toEqual(withoutId(await app.call(method, at(unknownOf(id)), how)));

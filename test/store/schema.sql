@@ -80,7 +80,7 @@ CREATE TABLE batch_results (
   output_tokens bigint NOT NULL,
   attempts integer NOT NULL,
   code text,
-  body blob NOT NULL,
+  body blob NOT NULL, run text,
   PRIMARY KEY (batch_id, line));
 
 CREATE INDEX batch_results_by_code ON batch_results (batch_id, code, n) WHERE stream = 'errors';

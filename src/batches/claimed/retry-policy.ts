@@ -1,4 +1,5 @@
 import type { ApiError } from '../../core/errors.ts';
+import type { FailedAttempt } from '../../core/line.ts';
 import type { RequestOutcomes } from '../../core/request-outcomes.ts';
 
 /** Failures after which a line ends as an error, and failures and refusals together. */
@@ -22,6 +23,8 @@ export interface Attempts {
   last: LastFailure | null;
   /** Monotonic milliseconds of the last refusal. */
   refusedAt: number;
+  /** Last failures and refusals, which are stored with the result. */
+  failures: readonly FailedAttempt[];
 }
 
 interface LastFailure extends Pick<RequestOutcomes, 'answers' | 'breaks'> {
@@ -38,6 +41,7 @@ export const noAttempts: Attempts = {
   isSuspected: false,
   last: null,
   refusedAt: Number.POSITIVE_INFINITY,
+  failures: [],
 };
 
 type Failure = Pick<ApiError, 'code' | 'blame' | 'upstreamMessage'>;

@@ -10,6 +10,7 @@ import {
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError, type ErrorCode, transient } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
+import { removeContent } from '../../files/sweeper.ts';
 import { lineRefAt } from '../../files/input-index.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -232,8 +233,8 @@ export class Finalizer {
     const { blobs, log } = this.#deps;
     for (const file of [output, errors])
       if (file)
-        await blobs
-          .remove(file.blobId)
-          .catch((error: unknown) => log.warn({ err: error, blob: file.blobId }, 'a blob was left behind'));
+        await removeContent(blobs, file.blobId).catch((error: unknown) =>
+          log.warn({ err: error, blob: file.blobId }, 'a blob was left behind'),
+        );
   }
 }

@@ -1,7 +1,8 @@
 import { words } from '../../base/words.ts';
 import type { Batch } from '../../core/batch.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
-import { exactCost, noCost } from '../../core/price.ts';
+import type { LineRun } from '../../core/line.ts';
+import { exactCost, noCost, roundCost } from '../../core/price.ts';
 import { noUsage, type Usage } from '../../core/usage.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
@@ -36,8 +37,10 @@ export function outputResult(
   model: string,
   answer: { body: object | string; usage: Usage },
   attempts: number,
+  run?: Omit<LineRun, 'nano'>,
 ): LineResult {
   const text = outputLine({ id: lineRequestId(batchId, line), customId, body: answer.body });
+  const cost = Object.hasOwn(prices, model) ? exactCost(answer.usage, prices[model]!, priceFactor) : noCost;
   return {
     batchId,
     line,
@@ -45,9 +48,10 @@ export function outputResult(
     body: bytesOf(text),
     model,
     usage: answer.usage,
-    cost: Object.hasOwn(prices, model) ? exactCost(answer.usage, prices[model]!, priceFactor) : noCost,
+    cost,
     attempts,
     code: null,
+    ...(run && { run: { ...run, nano: roundCost(cost) } }),
   };
 }
 
@@ -59,6 +63,7 @@ export function failedResult(
   model: string,
   error: ApiError,
   attempts: number,
+  run?: Omit<LineRun, 'nano'>,
 ): LineResult {
   const id = lineRequestId(batchId, line);
   const format = lineFormats[endpoint].errors;
@@ -80,6 +85,7 @@ export function failedResult(
     cost: noCost,
     attempts,
     code: error.code,
+    ...(run && { run: { ...run, nano: 0 } }),
   };
 }
 

@@ -15,11 +15,22 @@ import { ResultReaders, readResults } from './results.ts';
 const text = (n: number) => `{"n":${n},"text":"${'é'.repeat(n % 40)}"}`;
 const encoder = new TextEncoder();
 
+const outcome = {
+  code: null,
+  model: 'm',
+  inputTokens: 1,
+  cachedTokens: 0,
+  outputTokens: 1,
+  attempts: 1,
+  run: null,
+};
+
 /** As much of a store as reading results asks for, with rows that can be cleared away. */
 function createRows(count: number) {
   let rows: ResultRow[] = Array.from({ length: count }, (_, at) => ({
     n: at + 1,
     line: at,
+    ...outcome,
     body: encoder.encode(text(at + 1)),
   }));
   const files = new Map<string, StoredFile>();

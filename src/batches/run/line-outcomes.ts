@@ -1,6 +1,8 @@
 import { noReservation, type Reservation } from '../../accounts/reservations.ts';
 import { backoffMs } from '../../base/backoff.ts';
 import type { LineRef } from '../../core/batch.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
+import { addFailure, type LineRun } from '../../core/line.ts';
 import { ceilCost } from '../../core/price.ts';
 import type { LineAnswer } from '../../inference/inference.ts';
 import type { LineResult } from '../../store/contract/results.ts';
@@ -37,7 +39,17 @@ export interface SentLine {
   settle: (tokens: number) => void;
 }
 
-export interface LineOutcomesDeps extends Pick<BatchContext, 'capacity' | 'clock' | 'random' | 'log'> {
+/** Attempt under way. */
+export interface BegunAttempt {
+  /** Monotonic milliseconds. */
+  sentAt: number;
+  trace: CallTrace;
+}
+
+export interface LineOutcomesDeps extends Pick<
+  BatchContext,
+  'capacity' | 'clock' | 'time' | 'random' | 'log'
+> {
   work: LocalWork;
   suspects: PoisonSuspects;
   demand: Pick<ClaimDemand, 'answered'>;
@@ -57,20 +69,25 @@ export class LineOutcomes {
     this.#deps = deps;
   }
 
-  answered({ claimed, ref, reservation, settle }: SentLine, line: BatchLine, answer: LineAnswer): void {
+  answered(
+    { claimed, ref, reservation, settle }: SentLine,
+    line: BatchLine,
+    answer: LineAnswer,
+    begun: BegunAttempt,
+  ): void {
     const { batch, chunk, model } = claimed;
     settle(answer.usage.inputTokens + answer.usage.outputTokens);
-    const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
+    const { made, failures } = claimed.attempts.get(ref.line) ?? noAttempts;
+    const run = { ...this.#ended(begun), ...(failures.length > 0 && { failures }) };
     // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
-    const result = outputResult(batch, ref.line, line.customId, paid, answer, made + 1);
+    const result = outputResult(batch, ref.line, line.customId, paid, answer, made + 1, run);
     reservation.charge(ceilCost(result.cost));
     this.#resolve(claimed, ref, result, reservation);
     this.#deps.warmup.answered(model, chunk.prefix);
   }
 
-  /** @param sentAt monotonic milliseconds */
-  failed(sent: SentLine, line: BatchLine, thrown: unknown, sentAt: number): void {
+  failed(sent: SentLine, line: BatchLine, thrown: unknown, begun: BegunAttempt): void {
     const { capacity, clock, random, log, warmup } = this.#deps;
     const { claimed, ref, settle } = sent;
     const { batch, chunk } = claimed;
@@ -84,18 +101,30 @@ export class LineOutcomes {
     const before = claimed.attempts.get(ref.line) ?? noAttempts;
     const isRefusal = error.blame.scope !== 'request' && error.blame.certain;
     const count = isRefusal ? afterRefusal : afterFailure;
-    const attempts = count(before, error, clock.monotonic(), capacity.outcomes(claimed.model));
+    const run = this.#ended(begun);
+    const failures = addFailure(before.failures, { ...run, code: error.code });
+    const counted = count(before, error, clock.monotonic(), capacity.outcomes(claimed.model));
+    const attempts = { ...counted, failures };
     claimed.attempts.set(ref.line, attempts);
     if (isSpent(attempts) || !error.blame.retry) {
       // A message that repeats for one request is about the request.
       const reported = isMessageRepeated(before, error) ? new QuotedError(error) : error;
-      const result = failedResult(batch, ref.line, line.customId, chunk.model, reported, attempts.made);
+      const record = { ...run, failures };
+      const { made } = attempts;
+      const result = failedResult(batch, ref.line, line.customId, chunk.model, reported, made, record);
       return this.#resolve(claimed, ref, result);
     }
     if (isRefusal) return this.#refused(claimed, ref, attempts, attempts.passed > before.passed);
     const pause = backoffMs(attempts.made, lineBackoff, random.float());
     // The pause includes the time that the failure took.
-    this.#again(claimed, ref, Math.max(0, sentAt + pause - clock.monotonic()));
+    this.#again(claimed, ref, Math.max(0, begun.sentAt + pause - clock.monotonic()));
+  }
+
+  /** Record of an attempt that ends now. */
+  #ended({ sentAt, trace }: BegunAttempt): Pick<LineRun, 'at' | 'ms' | 'server'> {
+    const { clock, time } = this.#deps;
+    const ms = Math.max(0, Math.round(clock.monotonic() - sentAt - (trace.queuedMs ?? 0)));
+    return { at: time.now(), ms, server: trace.server ?? null };
   }
 
   /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */

@@ -58,13 +58,14 @@ export class LineRunner {
         ? await this.#filledIn(claimed, line, found)
         : { model: found, asked: line.prepared, leave: () => {} };
     } catch (error) {
-      outcomes.failed(sent, line, error, sentAt);
+      outcomes.failed(sent, line, error, { sentAt, trace: {} });
     }
     // The engine counts the line from here on, in the same turn of the event loop.
     demand.starting(model, -1);
     if (!ready) return;
     const { abort, orgId, weight, priced, expiresAt: deadline } = claimed.batch;
     const trace = this.#traceFor();
+    const begun = { sentAt, trace };
     const attempts = claimed.attempts.get(ref.line);
     const attempt = (attempts ?? noAttempts).made + 1;
     try {
@@ -78,23 +79,21 @@ export class LineRunner {
         deadline,
         isRepeat: attempts !== undefined,
         signal: abort.signal,
-        ...(trace && { trace }),
+        trace,
       });
-      outcomes.answered(sent, line, answer);
-      if (trace) this.#noteCall(sent, attempt, trace);
+      outcomes.answered(sent, line, answer, begun);
+      this.#noteCall(sent, attempt, trace);
     } catch (error) {
-      outcomes.failed(sent, line, error, sentAt);
-      if (trace) this.#noteCall(sent, attempt, trace, error);
+      outcomes.failed(sent, line, error, begun);
+      this.#noteCall(sent, attempt, trace, error);
     } finally {
       ready.leave();
     }
   }
 
-  /** Trace of an attempt, if anything reads it. */
-  #traceFor(): CallTrace | undefined {
-    const { log, tracer } = this.#deps;
-    if (tracer) return { span: tracer.beginLine() };
-    return log.isLevelEnabled('debug') ? {} : undefined;
+  #traceFor(): CallTrace {
+    const { tracer } = this.#deps;
+    return tracer ? { span: tracer.beginLine() } : {};
   }
 
   /** Logs an attempt, and records its span. */
@@ -104,6 +103,7 @@ export class LineRunner {
     const code = failure === undefined ? undefined : asApiError(failure).code;
     const { id: batchId, orgId, endpoint } = batch;
     tracer?.endLine({ batchId, orgId, endpoint, line: ref.line, attempt, code, trace });
+    if (!log.isLevelEnabled('debug')) return;
     const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
     const failed = code !== undefined && { code };
     log.debug({ ...request, ...toCallFields(trace), ...failed }, failed ? 'line failed' : 'line');

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { OperatorBatch } from '../../client/resources.ts';
+import { batchLine, batchLines } from '../batch/lines.ts';
 import { showBatch } from '../batch/show-batch.ts';
 import { type BatchFilters, batchFilterOptions, filterQuery } from '../shared/batch-filters.ts';
 import { asTable, fetchItems, group, limitOption, queryCommand, wholeNumber } from '../shared/commands.ts';
@@ -62,6 +63,8 @@ export const batches = group('batches', [
   one('resume', 'resume a paused batch'),
   one('retry', 'run the failed requests of a finished batch again, for its org'),
   update,
+  batchLines(true),
+  batchLine(true),
 ]);
 
 function one(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: string) {

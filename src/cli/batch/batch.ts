@@ -17,6 +17,7 @@ import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 import { interruptible } from '../shared/signals.ts';
 import { pollUntilDone } from './poll.ts';
+import { batchLine, batchLines } from './lines.ts';
 import { batchList } from './list.ts';
 import { createProgress, noProgress } from './progress.ts';
 import { batchErrors, batchOutput } from './results.ts';
@@ -96,6 +97,8 @@ export const batch = group('batch', [
   events,
   batchOutput,
   batchErrors,
+  batchLines(),
+  batchLine(),
   cancel,
   pause,
   resume,

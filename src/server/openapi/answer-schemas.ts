@@ -10,8 +10,8 @@ import { waitingReasons } from '../../core/waiting.ts';
 export const instant = t.string({ format: 'date-time' });
 export const instantOrNull = t.stringOrNull({ format: 'date-time' });
 /** Time of a batch: ISO 8601, or Unix seconds where configured. */
-const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
-const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
+export const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
+export const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
 export const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 
 export const closed = { additionalProperties: false };

@@ -1,4 +1,5 @@
 import { batchStatuses } from '../../core/batch.ts';
+import { lineStates } from '../../core/line.ts';
 import { filePurposes } from '../../core/file.ts';
 import { auditActions } from '../../core/audit.ts';
 import { auditListLimits } from '../../wire/admin/audit.ts';
@@ -6,6 +7,7 @@ import { hourlyDays, usageGroups } from '../../core/usage-report.ts';
 import { searchLimits } from '../../core/batch-search.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 import { requestListLimits } from '../../wire/admin/requests.ts';
+import { lineListLimits, maxSample, maxSearch } from '../../wire/batch/lines.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
@@ -33,6 +35,40 @@ const order = (usual: 'asc' | 'desc', description: string) => ({
   default: usual,
 });
 const after = text('Id after which the page starts: last_id of the previous page.');
+
+const afterLine = {
+  type: 'integer',
+  minimum: 0,
+  description: 'Number of the line after which the page starts, also of a line that does not match.',
+};
+
+export const operatorLineListQuery: QueryDocs = {
+  limit: limit(lineListLimits),
+  after: afterLine,
+  state: { type: 'string', enum: [...lineStates], description: 'Only lines in this state.' },
+  code: text('Only lines that failed with this error code.'),
+  custom_id: text('Only the line with this custom_id.'),
+  sample: {
+    type: 'integer',
+    minimum: 1,
+    maximum: maxSample,
+    description: 'That many random lines, in their order, instead of a page.',
+  },
+  seed: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 0xff_ff_ff_ff,
+    description: 'Seed of the sample: the same one gives the same lines.',
+  },
+};
+
+export const lineListQuery: QueryDocs = {
+  ...operatorLineListQuery,
+  q: {
+    ...text('Only lines with this text in the custom_id, the request or the answer, in any case.'),
+    maxLength: maxSearch,
+  },
+};
 
 const batchFilters: QueryDocs = {
   q: {

@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts';
 import { adminRoutes } from './admin.ts';
 import { adminBatchRoutes } from './admin-batches.ts';
+import { adminBatchLineRoutes, batchLineRoutes } from './batch-lines.ts';
 import { batchRoutes } from './batches.ts';
 import { chatRoutes } from './chat-completions.ts';
 import { controlRoutes } from './controls.ts';
@@ -21,6 +22,7 @@ import { webhookRoutes } from './webhooks.ts';
 /** All operations of the API. */
 export const routes: readonly Route[] = [
   ...batchRoutes,
+  ...batchLineRoutes,
   ...fileRoutes,
   ...chatRoutes,
   ...responseRoutes,
@@ -35,6 +37,7 @@ export const routes: readonly Route[] = [
   ...adminRoutes,
   ...secretsRoutes,
   ...adminBatchRoutes,
+  ...adminBatchLineRoutes,
   ...controlRoutes,
   ...loadRoutes,
   ...serverRoutes,

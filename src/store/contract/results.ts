@@ -1,4 +1,5 @@
 import type { ResultStream } from '../../core/batch.ts';
+import type { LineOutcome, LineRun } from '../../core/line.ts';
 import type { ExactCost } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Lease } from './claim.ts';
@@ -16,6 +17,7 @@ export interface LineResult {
   attempts: number;
   /** Error code; null for outputs. */
   code: string | null;
+  run?: LineRun;
 }
 
 export interface RecordOutcome {
@@ -30,11 +32,16 @@ export interface RecordOutcome {
   complete: boolean;
 }
 
-export interface ResultRow {
+export interface ResultRow extends LineOutcome {
   /** Position in the stream, from 1 without gaps, in commit order. */
   n: number;
-  line: number;
   body: Uint8Array;
+}
+
+/** Summary of the result of one line, for filters. */
+export interface LineMark extends Pick<LineOutcome, 'line' | 'code'> {
+  /** Length of the body. */
+  bytes: number;
 }
 
 /** Limits of a page. It has at least one row, and ends when its rows reach `bytes`. */
@@ -68,6 +75,12 @@ export interface ResultStore {
   missing(batchId: string, from: number, limit: number): Promise<number[]>;
   /** Rows of a stream after `after`, in order. */
   tail(batchId: string, stream: ResultStream, after: number, page: PageSize): Promise<ResultRow[]>;
+  /** Marks of the lines from `from` up to `to`, exclusive, that have a result, in order. */
+  marks(batchId: string, from: number, to: number): Promise<LineMark[]>;
+  /** Results of these lines, if they have one. */
+  ofLines(batchId: string, lines: readonly number[]): Promise<Omit<ResultRow, 'n'>[]>;
+  /** Lines that processes hold and that have no result. */
+  inFlight(batchId: string): Promise<number[]>;
   /** Error summary of a finished batch; `snapshot` has the current one of any batch. */
   errorSummary(batchId: string): Promise<ErrorSummary[]>;
   /** Finished batches that are not purged. */

@@ -13,6 +13,7 @@ import { conversationItems } from './0010-conversation-items.ts';
 import { consoleSessions } from './0011-console-sessions.ts';
 import { keyFamilies } from './0012-key-families.ts';
 import { batchesByEndpoint } from './0013-batches-by-endpoint.ts';
+import { lineRuns } from './0014-line-runs.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   consoleSessions,
   keyFamilies,
   batchesByEndpoint,
+  lineRuns,
 ];
 
 /**

@@ -44,7 +44,8 @@ export const operations: {
   results: {
     record: 'record',
     ...engine('recordMissing missing leftovers purge'),
-    ...requests('tail errorSummary'),
+    ...requests('tail errorSummary ofLines inFlight'),
+    ...scan('marks'),
   },
   responses: requests('insert get chain sizes texts finish renew abandoned remove removeExpired'),
   conversations: requests(

@@ -58,6 +58,28 @@ export function recordTests(on: Stores): void {
       ]);
     });
 
+    test('returns the runs of lines, which lines are in flight, and marks of a range', async () => {
+      const { batch } = await running();
+      const failures = [{ at: start, ms: 3, code: 'upstream_error', server: 'gpu' }] as const;
+      const run = { at: start + 5, ms: 12, server: 'gpu', nano: 7, failures };
+      expect(await on.store.results.inFlight(batch.id)).toHaveLength(batch.total);
+      await record([output(batch, 1, { run, attempts: 2 }), failure(batch, 3)]);
+      const found = await on.store.results.ofLines(batch.id, [0, 1, 3]);
+      const byLine = new Map(found.map((row) => [row.line, row]));
+      expect([...byLine.keys()].toSorted((a, b) => a - b)).toEqual([1, 3]);
+      expect(byLine.get(1)).toMatchObject({ run, attempts: 2, code: null });
+      expect(text(byLine.get(1)!.body)).toBe('{"line":1}');
+      expect(byLine.get(3)!.run).toBeNull();
+      expect((await tail(batch))[0]).toMatchObject({ run, line: 1 });
+      const bytes = byLine.get(3)!.body.length;
+      expect(await on.store.results.marks(batch.id, 2, 4)).toEqual([
+        { line: 3, code: byLine.get(3)!.code, bytes },
+      ]);
+      expect(await on.store.results.inFlight(batch.id)).toEqual(
+        range(0, batch.total).filter((line) => line !== 1 && line !== 3),
+      );
+    });
+
     test('returns bodies byte for byte', async () => {
       const { batch } = await running();
       const bodies = [[], [0], [0xff, 0xfe, 0x00, 0xc3, 0x28], range(0, 256)].map((bytes) =>

@@ -1,5 +1,6 @@
 import { utcHour } from '../../../base/clock.ts';
 import type { ResultStream } from '../../../core/batch.ts';
+import type { LineRun } from '../../../core/line.ts';
 import { addCosts, noCost } from '../../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../../core/usage.ts';
 import type { Db, Queries } from '../../db.ts';
@@ -76,6 +77,7 @@ async function keep(
     .map((result) => ({
       ...result,
       ...result.usage,
+      run: result.run ?? null,
       n: ++counts.get(result.batchId)![result.stream],
     }));
   const freshOf = Map.groupBy(fresh, ({ batchId }) => batchId);
@@ -97,12 +99,14 @@ async function keep(
   );
 }
 
-type ResultRow = LineResult & Usage & { n: number };
+type ResultRow = Omit<LineResult, 'run'> & Usage & { n: number; run: LineRun | null };
 
 /** Only the ledger has costs, and the sums of tokens that are not counted here. */
-const resultRows = tableOf<Omit<ResultRow, 'usage' | 'cost' | 'cacheWriteTokens' | 'reasoningTokens'>>(
-  'batch_results',
-)('batchId line stream n model inputTokens cachedTokens outputTokens attempts code body');
+const resultRows = tableOf<
+  Omit<ResultRow, 'usage' | 'cost' | 'cacheWriteTokens' | 'reasoningTokens' | 'run'> & { run: LineRun | null }
+>('batch_results', { json: ['run'] })(
+  'batchId line stream n model inputTokens cachedTokens outputTokens attempts code body run',
+);
 
 type Count = Record<ResultStream, number> & { batch: BatchState };
 

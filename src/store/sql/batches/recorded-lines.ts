@@ -1,4 +1,5 @@
 import type { Queries } from '../../db.ts';
+import { unpackLines } from '../rows.ts';
 import { paddedSlices, typedTuples } from '../statement.ts';
 
 /** Key of a line of a batch. */
@@ -22,4 +23,15 @@ export async function recordedLines(
     for (const row of rows) recorded.add(lineKey(row.batch_id, row.line));
   }
   return recorded;
+}
+
+/** Lines of leased chunks that have no result. */
+export async function linesInFlight(q: Queries, batchId: string): Promise<number[]> {
+  const leased = await q.all<{ lines: string }>(
+    `SELECT lines FROM batch_chunks WHERE batch_id = ? AND state = 'leased'`,
+    [batchId],
+  );
+  const lines = leased.flatMap((row) => unpackLines(row.lines).map(({ line }) => ({ batchId, line })));
+  const recorded = await recordedLines(q, lines);
+  return lines.map(({ line }) => line).filter((line) => !recorded.has(lineKey(batchId, line)));
 }

@@ -1,10 +1,21 @@
 import { isFinal } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
+import type { LineRun } from '../../../core/line.ts';
 import type { ResultRow, ResultStore } from '../../contract/results.ts';
 import { lockBatch } from './batches.ts';
 import { errorSummaryOf } from './error-summary.ts';
+import { linesInFlight } from './recorded-lines.ts';
+import { allIn } from '../statement.ts';
 
-type Reading = Pick<ResultStore, 'missing' | 'tail' | 'errorSummary' | 'leftovers' | 'purge'>;
+type Reading = Pick<
+  ResultStore,
+  'missing' | 'tail' | 'marks' | 'ofLines' | 'inFlight' | 'errorSummary' | 'leftovers' | 'purge'
+>;
+
+type StoredOutcome = Omit<ResultRow, 'n' | 'run'> & { run: string | null };
+
+const outcomeFields =
+  'line, code, model, input_tokens AS "inputTokens", cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", attempts, run, body';
 
 /** Reads results, and purges them once files hold them. */
 export function createResults(db: Db): Reading {
@@ -24,9 +35,9 @@ export function createResults(db: Db): Reading {
 
     // Lengths alone decide what fits, so other bodies are not read. The CAST keeps SQLite from recompiling at every run because of
     // the partial index on one stream.
-    tail: (batchId, stream, after, { rows, bytes }) =>
-      db.all<ResultRow>(
-        `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = CAST(? AS text) AND n > ? AND n <= (
+    async tail(batchId, stream, after, { rows, bytes }) {
+      const found = await db.all<StoredOutcome & { n: number }>(
+        `SELECT n, ${outcomeFields} FROM batch_results WHERE batch_id = ? AND stream = CAST(? AS text) AND n > ? AND n <= (
            SELECT max(n) FROM (
              SELECT n, sum(size) OVER (ORDER BY n) - size AS before FROM (
                SELECT n, length(body) AS size FROM batch_results
@@ -34,7 +45,27 @@ export function createResults(db: Db): Reading {
            WHERE before < ?)
          ORDER BY n`,
         [batchId, stream, after, batchId, stream, after, rows, bytes],
+      );
+      return found.map(withRun);
+    },
+
+    marks: (batchId, from, to) =>
+      db.all(
+        'SELECT line, code, length(body) AS bytes FROM batch_results WHERE batch_id = ? AND line >= ? AND line < ? ORDER BY line',
+        [batchId, from, to],
       ),
+
+    async ofLines(batchId, lines) {
+      const found = await allIn<StoredOutcome>(
+        db,
+        lines,
+        (list) => `SELECT ${outcomeFields} FROM batch_results WHERE batch_id = ? AND line IN ${list}`,
+        (list) => [batchId, ...list],
+      );
+      return found.map(withRun);
+    },
+
+    inFlight: (batchId) => linesInFlight(db, batchId),
 
     errorSummary: (batchId) => errorSummaryOf(db, batchId),
 
@@ -60,6 +91,10 @@ export function createResults(db: Db): Reading {
         return true;
       }),
   };
+}
+
+function withRun<T extends StoredOutcome>(row: T): Omit<T, 'run'> & Pick<ResultRow, 'run'> {
+  return { ...row, run: row.run === null ? null : (JSON.parse(row.run) as LineRun) };
 }
 
 async function deleteResults(q: Queries, batchId: string, limit: number): Promise<number> {
