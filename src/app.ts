@@ -49,6 +49,8 @@ import type { Store } from './store/store.ts';
 export interface App extends Service {
   /** Base URL, once started. */
   readonly url: string;
+  /** Address of the console, once started; undefined without one. */
+  readonly consoleUrl: string | undefined;
   readonly models: readonly Model[];
   readonly dataFolder: string;
   /** Bucket of the files, if they are not in the data folder. */
@@ -321,6 +323,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   return {
     get url() {
       return server.url;
+    },
+    get consoleUrl() {
+      return config.console ? `${server.url}/console/` : undefined;
     },
     get firstKeys() {
       return accounts.firstKeys;

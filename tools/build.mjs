@@ -1,7 +1,7 @@
 // Bundles src/ into the JavaScript of the package, dist/: a start loads a few dozen files instead of several hundred
 // (docs/decisions/0010-package-bundle.md). Dependencies stay external, and names stay readable in stack traces.
 
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { buildConsole } from './console.mjs';
@@ -12,7 +12,9 @@ const dist = join(root, 'dist');
 /** Entry points: the command line, and the threads and processes that `programFile` names. */
 const programs = ['main', 'store/sqlite/worker', 'inference/schemas/worker', 'engines/llama/child'];
 
-rmSync(dist, { recursive: true, force: true });
+// All but the console, which is built again only where its sources have changed.
+for (const name of existsSync(dist) ? readdirSync(dist) : [])
+  if (name !== 'console') rmSync(join(dist, name), { recursive: true, force: true });
 await buildConsole();
 const bundle = await rolldown({
   input: Object.fromEntries(programs.map((name) => [name, join(root, 'src', `${name}.ts`)])),

@@ -20,6 +20,7 @@ import { placeTests } from './conformance/places.ts';
 import { queueTests } from './conformance/queue.ts';
 import { queuedWorkTests } from './conformance/queued-work.ts';
 import { recordTests } from './conformance/record.ts';
+import { sessionTests } from './conformance/sessions.ts';
 import { responseTests } from './conformance/responses.ts';
 import { webhookTests } from './conformance/webhooks.ts';
 import { workerTests } from './conformance/workers.ts';
@@ -66,6 +67,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
 
     installationTests(stores);
     keyTests(stores);
+    sessionTests(stores);
     auditTests(stores);
     fileTests(stores);
     creationTests(stores);

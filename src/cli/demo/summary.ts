@@ -48,6 +48,7 @@ export function showNextSteps(
     terminal.print(
       `${terminal.self.command} serve --data ${shown}/data   # the same data and keys, on ${url}`,
     );
+  terminal.print(`# In a browser, sign in with the key below: ${url}/console/`);
   terminal.print(`export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${key}
 ${terminal.self.command} chat "What is the capital of Italy?"
 ${terminal.self.command} batch run ${shown}/demo.jsonl -o again.jsonl

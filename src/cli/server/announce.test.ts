@@ -44,6 +44,18 @@ describe('announce', () => {
   });
 });
 
+it('announces the console, unless it is turned off', () => {
+  const shown = (consoleUrl?: string) => {
+    const stdout = new PassThrough();
+    const terminal = createTerminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+    const ready = { url: 'http://127.0.0.1:1', models: [], dataFolder: '/data', firstKeys: null };
+    announce({ ...ready, consoleUrl }, {}, terminal);
+    return String(stdout.read());
+  };
+  expect(shown('http://127.0.0.1:1/console/')).toMatch(/^console +http:\/\/127\.0\.0\.1:1\/console\/$/m);
+  expect(shown()).not.toContain('console');
+});
+
 describe('announceAway', () => {
   it('warns of each server that takes nothing, in a line', () => {
     const stderr = new PassThrough();

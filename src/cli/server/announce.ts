@@ -4,6 +4,8 @@ import type { Terminal } from '../terminal/terminal.ts';
 /** Started server, as `serve` prints it. */
 export interface ReadyServer {
   url: string;
+  /** Address of the console, unless it is turned off. */
+  consoleUrl?: string | undefined;
   models: readonly { id: string; aliases: string[]; serves: readonly string[] }[];
   dataFolder: string;
   /** Bucket for files, if not in the data folder. */
@@ -26,6 +28,7 @@ export function announce(
     ({ id, aliases, serves }) => `${[id, ...aliases].join(', ')} (${serves.join(', ')})`,
   );
   terminal.record([
+    ['console', ready.consoleUrl],
     ['models', first],
     ...others.map((model): [string, string] => ['', model]),
     ['data', ready.dataFolder],

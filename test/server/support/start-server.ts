@@ -122,7 +122,10 @@ interface StartOptions {
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
 export async function startServer(
   options: Partial<
-    Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates' | 'onAnswered'>
+    Pick<
+      ServerDeps,
+      'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates' | 'onAnswered' | 'console'
+    >
   > &
     StartOptions = {},
 ): Promise<RunningServer> {
