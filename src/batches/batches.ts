@@ -6,6 +6,7 @@ import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { BatchFilters } from './read/list-all.ts';
 import type { OpenWorkReport } from './read/open-work.ts';
+import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { LineDetail, LinePage, LineQuery } from '../wire/batch/lines.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
@@ -70,8 +71,11 @@ export interface Batches extends Service {
   retry(
     caller: Caller,
     id: string,
+    options: RetryOptions,
     creation: IdempotencyToken | undefined,
   ): Promise<{ batch: BatchView; replayed: boolean }>;
+  /** Counts and prices the requests that `retry` would run, without storing anything. @throws ApiError as `retry` */
+  retryDryRun(caller: Caller, id: string, options: RetryOptions): Promise<DryRun>;
   /**
    * Yields the batch, then again whenever it changes, at most once a second, until it is final. All followers of a batch get
    * the same values. The iterable throws the reason of `signal`, and `shutting_down` when the engine stops.

@@ -1,12 +1,14 @@
 import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
+import type { Caller } from '../core/org.ts';
 import type { BatchQuery, BatchSnapshot } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesDeps, BatchContext } from './batch-context.ts';
+import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Finalizer } from './finalize/finalizer.ts';
-import { createBatch, type CreateDeps, retryBatch } from './create/create.ts';
-import { dryRun } from './create/dry-run.ts';
+import { createBatch, type CreateDeps, type Retry, retryBatch } from './create/create.ts';
+import { dryRun, retryDryRun } from './create/dry-run.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { ownerOf } from './owner.ts';
 import { removeFiles, requireFinished } from './remove.ts';
@@ -106,6 +108,13 @@ export function createBatches(deps: BatchesDeps): Batches {
       return picture && view(picture);
     },
   });
+
+  const failuresOf = async (caller: Caller, id: string, { codes }: RetryOptions): Promise<Retry> => {
+    const of = await owned(caller.orgId, id);
+    requireFailures(of);
+    const errors = await readResults(reading, of, 'errors', 0);
+    return { of, lines: await failedLines({ ...deps, now: time.now() }, of, errors.bytes, codes) };
+  };
 
   const viewOwned = async (orgId: string, id: string): Promise<BatchView> => {
     const picture = await store.batches.snapshot(id, orgId);
@@ -247,14 +256,16 @@ export function createBatches(deps: BatchesDeps): Batches {
       return mustBeOpen(await viewOwned(caller.orgId, id));
     },
 
-    async retry(caller, id, creation) {
-      const batch = await owned(caller.orgId, id);
-      requireFailures(batch);
-      const errors = await readResults(reading, batch, 'errors', 0);
-      const lines = await failedLines({ ...deps, now: time.now() }, batch, errors.bytes);
-      const { id: newId, replayed } = await retryBatch(creating, caller, { of: batch, lines }, creation);
+    async retry(caller, id, options, creation) {
+      const retry = await failuresOf(caller, id, options);
+      const { id: newId, replayed } = await retryBatch(creating, caller, retry, creation);
       runner.wake();
       return { batch: await viewOwned(caller.orgId, newId), replayed };
+    },
+
+    async retryDryRun(caller, id, options) {
+      const retry = await failuresOf(caller, id, options);
+      return retryDryRun({ creating, counting: deps }, caller, retry);
     },
 
     async follow(caller, id, signal) {

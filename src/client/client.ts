@@ -12,6 +12,7 @@ import type {
   RemoteBatch,
   RemoteBudget,
   RemoteDelivery,
+  RemoteEstimate,
   RemoteFile,
   RemoteKey,
   RemoteRotation,
@@ -141,8 +142,12 @@ export function createClient(options: TransportOptions) {
       },
       get: (id: string) => get<RemoteBatch>(apiPath('batches', id)),
       list: (query: PageQuery & Call['query']) => get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
-      act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
+      act: (id: string, what: 'cancel' | 'pause' | 'resume') =>
         post<RemoteBatch>(apiPath('batches', id, what)),
+      retry: (id: string, codes?: readonly string[]) =>
+        post<RemoteBatch>(apiPath('batches', id, 'retry'), { codes }),
+      retryDryRun: (id: string, codes?: readonly string[]) =>
+        post<RemoteEstimate>(apiPath('batches', id, 'retry'), { codes, dry_run: true }),
       lines: (id: string, query: LineFilters) => get<LinePage>(apiPath('batches', id, 'lines'), { ...query }),
       line: (id: string, line: string) => get<RemoteLineDetail>(apiPath('batches', id, 'lines', line)),
       /** Current state of a batch, then every change until it ends. */
@@ -198,8 +203,12 @@ export function createClient(options: TransportOptions) {
         list: (query: PageQuery & Call['query']) =>
           get<Page<OperatorBatch>>(apiPath('admin', 'batches'), { ...query }),
         get: (id: string) => get<OperatorBatch>(apiPath('admin', 'batches', id)),
-        act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
+        act: (id: string, what: 'cancel' | 'pause' | 'resume') =>
           post<OperatorBatch>(apiPath('admin', 'batches', id, what)),
+        retry: (id: string, codes?: readonly string[]) =>
+          post<OperatorBatch>(apiPath('admin', 'batches', id, 'retry'), { codes }),
+        retryDryRun: (id: string, codes?: readonly string[]) =>
+          post<RemoteEstimate>(apiPath('admin', 'batches', id, 'retry'), { codes, dry_run: true }),
         lines: (id: string, query: LineFilters) =>
           get<LinePage>(apiPath('admin', 'batches', id, 'lines'), { ...query }),
         line: (id: string, line: string) =>

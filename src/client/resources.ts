@@ -6,7 +6,7 @@ import type { presentKey, presentRotation } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentSecrets } from '../wire/admin/secrets.ts';
 import type { presentLine } from '../wire/batch/lines.ts';
-import type { presentBatch } from '../wire/batch/present.ts';
+import type { presentBatch, presentEstimate } from '../wire/batch/present.ts';
 import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
 import type { presentDelivery, presentWebhook } from '../wire/webhooks/webhook.ts';
@@ -35,6 +35,9 @@ export interface RemoteBatch extends Omit<Shown, Newer>, Nullable<Pick<Shown, Ne
 }
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
+
+/** Estimate of a dry run. */
+export type RemoteEstimate = ReturnType<typeof presentEstimate>;
 
 type ShownLine = ReturnType<typeof presentLine>;
 

@@ -140,4 +140,60 @@ describe('POST /v1/batches/{id}/retry', () => {
     expect(json.error.details.errors[0]).toMatchObject({ custom_id: 'c1' });
     expect((await get('')).first_id).toBe(before);
   });
+
+  describe('with codes', () => {
+    const send = (id: string, body: object, headers = {}) =>
+      app.call('POST', `/v1/batches/${id}/retry`, { json: body, headers });
+
+    async function endedWithCodes(): Promise<Json> {
+      const contents = ['ok', '[[fail 400 1]]', '[[fail invalid]]', '[[fail 400 1]] b'];
+      const requests = contents.map((content, n) => chatLine(n, 'tiny', `${Math.random()} ${content}`));
+      return finished((await create({ requests })).id);
+    }
+
+    it('201: runs only the requests that failed with them', async () => {
+      const { id } = await endedWithCodes();
+      const made = await send(id, { codes: ['request_refused'] });
+      expect([made.status, made.json.request_counts.total]).toEqual([201, 2]);
+      await finished(made.json.id);
+      const ids = (await linesOf(made.json.id, 'output')).map((line) => line.custom_id);
+      expect(new Set(ids)).toEqual(new Set(['c1', 'c3']));
+      const both = await send(id, { codes: ['request_refused', 'invalid_upstream_response'] });
+      expect(both.json.request_counts.total).toBe(3);
+    });
+
+    it('200: counts and prices them in a dry run, and stores nothing', async () => {
+      const { id } = await endedWithCodes();
+      const before = (await get('')).first_id;
+      const { status, json } = await send(id, { codes: ['request_refused'], dry_run: true });
+      expect([status, json.object, json.request_counts.total]).toEqual([200, 'batch.estimate', 2]);
+      expect(Number(json.cost.amount)).toBeGreaterThan(0);
+      expect((await send(id, { dry_run: true })).json.request_counts.total).toBe(3);
+      expect((await get('')).first_id).toBe(before);
+      const path = `/v1/admin/batches/${id}/retry`;
+      const { json: seen } = await app.call('POST', path, {
+        key: app.keys.admin,
+        json: { codes: ['request_refused'], dry_run: true },
+      });
+      expect(seen.request_counts.total).toBe(2);
+    });
+
+    it('409: names the codes of the failures if none has them', async () => {
+      const { id } = await endedWithCodes();
+      const { status, json } = await send(id, { codes: ['upstream_timeout'] });
+      expect([status, json.error.code, json.error.param]).toEqual([409, 'nothing_to_retry', 'codes']);
+      expect(json.error.message).toContain('request_refused');
+      expect(json.error.message).toContain('invalid_upstream_response');
+    });
+
+    it('422: an idempotency key with other codes, and an invalid body', async () => {
+      const { id } = await endedWithCodes();
+      const headers = { 'idempotency-key': `codes-${id}` };
+      expect((await send(id, { codes: ['request_refused'] }, headers)).status).toBe(201);
+      const other = await send(id, { codes: ['invalid_upstream_response'] }, headers);
+      expect(other.json.error.code).toBe('idempotency_mismatch');
+      for (const body of [{ codes: [] }, { codes: 'x' }, { code: ['x'] }, { codes: [1] }])
+        expect((await send(id, body)).status).toBe(422);
+    });
+  });
 });

@@ -180,13 +180,24 @@ export async function createBatch(
   return insertBatch(deps, caller, opened, { input, creation });
 }
 
+/** Writes the lines of a retry as its input, which is stored once its batch is inserted. */
+export function openRetry(
+  deps: CreateDeps,
+  caller: Caller,
+  { lines }: Retry,
+  options: UploadOptions = {},
+): Promise<BatchInput> {
+  return newInput(deps, caller, lines, options);
+}
+
 /** Creates a batch of the failed lines of another, with that batch's options and current settings. */
 export async function retryBatch(
   deps: CreateDeps,
   caller: Caller,
-  { of, lines }: Retry,
+  retry: Retry,
   creation: IdempotencyToken | undefined,
 ): Promise<CreatedBatch> {
+  const { of } = retry;
   const input: CreateBatch = {
     endpoint: of.endpoint,
     ...(of.metadata !== null && { metadata: of.metadata }),
@@ -194,7 +205,7 @@ export async function retryBatch(
     // An operator may have raised it above that of the key.
     priority: Math.min(of.priority, caller.maxPriority ?? priorities.max),
   };
-  const opened = await newInput(deps, caller, lines);
+  const opened = await openRetry(deps, caller, retry);
   return insertBatch(deps, caller, opened, { input, creation, retried: of });
 }
 

@@ -1,9 +1,17 @@
-import type { CreateBatch } from '../../core/batch.ts';
+import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
 import type { Caller } from '../../core/org.ts';
 import { addUsage, noUsage } from '../../core/usage.ts';
 import type { DryRun } from '../../wire/batch/present.ts';
 import { type CountDeps, countInput } from './count-input.ts';
-import { type BatchInput, type CreateDeps, freezePrices, openInput, refreshPeerModels } from './create.ts';
+import {
+  type BatchInput,
+  type CreateDeps,
+  freezePrices,
+  openInput,
+  openRetry,
+  refreshPeerModels,
+  type Retry,
+} from './create.ts';
 import { estimatedAmount, estimateUsage } from './estimate.ts';
 import { quotaOf } from './quota.ts';
 
@@ -14,12 +22,31 @@ export interface DryRunDeps {
 
 /** Validates, counts and prices a batch, and compares it with its limits, without storing anything. */
 export async function dryRun(deps: DryRunDeps, caller: Caller, input: CreateBatch): Promise<DryRun> {
-  const { catalog, batch, billingClock } = deps.creating;
   const opened = await openInput(deps.creating, caller, input, { isDiscarded: true });
+  return estimate(deps, caller, input.endpoint, opened);
+}
+
+/** Counts and prices the lines of a retry, without storing anything. */
+export async function retryDryRun(deps: DryRunDeps, caller: Caller, retry: Retry): Promise<DryRun> {
+  return estimate(
+    deps,
+    caller,
+    retry.of.endpoint,
+    await openRetry(deps.creating, caller, retry, { isDiscarded: true }),
+  );
+}
+
+async function estimate(
+  deps: DryRunDeps,
+  caller: Caller,
+  endpoint: BatchEndpoint,
+  opened: BatchInput,
+): Promise<DryRun> {
+  const { catalog, batch, billingClock } = deps.creating;
   const { prices, counted } = await priceAndCount(deps, caller, opened);
   const byRates = estimateUsage(opened.index, (name) => prices[catalog.idOf(name)]!, counted);
   return {
-    endpoint: input.endpoint,
+    endpoint,
     total: opened.index.count,
     quota: await quotaOf(deps.creating, caller, opened, billingClock.now()),
     exactInput: counted.every((tokens) => tokens !== undefined),

@@ -1,4 +1,5 @@
 import { parseLine, splitLines } from '../../base/byte-lines.ts';
+import { fieldsOf } from '../../base/fields.ts';
 import type { Batch } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Files } from '../../files/files.ts';
@@ -24,12 +25,14 @@ export function requireFailures(batch: Batch): void {
 /**
  * Failed input lines of a finished batch, in file order, as JSON Lines.
  * @param errors error lines of the batch, from the first on
- * @throws ApiError `not_found` if the input is gone, BlobError if it is damaged
+ * @param codes error codes of the lines; all if absent
+ * @throws ApiError `nothing_to_retry`; `not_found` if the input is gone, BlobError if it is damaged
  */
 export async function failedLines(
   { store, files, now }: FailedLinesDeps,
   { orgId, inputFileId }: Batch,
   errors: AsyncIterable<Uint8Array>,
+  codes?: readonly string[],
 ): Promise<AsyncIterable<Uint8Array>> {
   const input = await store.files.get(orgId, inputFileId, now);
   if (!input)
@@ -37,14 +40,34 @@ export async function failedLines(
       'not_found',
       'The input file of the batch is gone: it was deleted or has expired. Upload the failed requests and create a batch from them.',
     );
-  const failed = new Set<number>();
-  for await (const { bytes } of splitLines(errors))
-    failed.add(lineOfRequest(String(parseLine(bytes)?.['id'])));
+  const failed = await linesWithCodes(errors, codes);
   const { offset, length } = await files.index(input);
   const spans = [...failed]
     .toSorted((a, b) => a - b)
     .map((line) => ({ start: offset[line]!, end: offset[line]! + length[line]! }));
   return cutOut(await files.read(input), spans);
+}
+
+/** Numbers of the lines that failed with these codes. @throws ApiError `nothing_to_retry` */
+async function linesWithCodes(
+  errors: AsyncIterable<Uint8Array>,
+  codes: readonly string[] | undefined,
+): Promise<Set<number>> {
+  const failed = new Set<number>();
+  const found = new Set<string>();
+  for await (const { bytes } of splitLines(errors)) {
+    const result = parseLine(bytes);
+    const code = String(fieldsOf(result?.['error'])['code']);
+    found.add(code);
+    if (codes === undefined || codes.includes(code)) failed.add(lineOfRequest(String(result?.['id'])));
+  }
+  if (codes !== undefined && failed.size === 0)
+    throw new ApiError(
+      'nothing_to_retry',
+      `No request of the batch failed with ${codes.join(' or ')}. The codes of its failures are ${[...found].join(', ')}.`,
+      { param: 'codes' },
+    );
+  return failed;
 }
 
 /** Cuts the spans out of a stream, each followed by a newline. Reads the stream to its end. */

@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import type { OperatorBatch } from '../../client/resources.ts';
 import { batchLine, batchLines } from '../batch/lines.ts';
-import { showBatch } from '../batch/show-batch.ts';
+import { batchRetry } from '../batch/retry.ts';
+import { showOperatorBatch } from '../batch/show-batch.ts';
 import { type BatchFilters, batchFilterOptions, filterQuery } from '../shared/batch-filters.ts';
 import { asTable, fetchItems, group, limitOption, queryCommand, wholeNumber } from '../shared/commands.ts';
 import { isoTime, waitingLabel } from '../shared/format.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 interface Filters extends BatchFilters {
   limit: number;
@@ -61,13 +61,13 @@ export const batches = group('batches', [
   one('cancel', 'cancel a batch; finished results are kept'),
   one('pause', 'stop sending requests of a batch; its org can resume it'),
   one('resume', 'resume a paused batch'),
-  one('retry', 'run the failed requests of a finished batch again, for its org'),
+  batchRetry(true),
   update,
   batchLines(true),
   batchLine(true),
 ]);
 
-function one(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: string) {
+function one(name: 'get' | 'cancel' | 'pause' | 'resume', about: string) {
   return queryCommand({
     usage: `${name} <id>`,
     about,
@@ -76,9 +76,4 @@ function one(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: strin
     ask: ({ admin }, id) => (name === 'get' ? admin.batches.get(id) : admin.batches.act(id, name)),
     show: showOperatorBatch,
   });
-}
-
-function showOperatorBatch(batch: OperatorBatch, terminal: Terminal): void {
-  showBatch(batch, terminal);
-  terminal.record([['org', batch.org ?? batch.org_id]]);
 }

@@ -20,6 +20,7 @@ import { pollUntilDone } from './poll.ts';
 import { batchLine, batchLines } from './lines.ts';
 import { batchList } from './list.ts';
 import { createProgress, noProgress } from './progress.ts';
+import { batchRetry } from './retry.ts';
 import { batchErrors, batchOutput } from './results.ts';
 import { readInput } from './run/read-input.ts';
 import { batchRun } from './run/run.ts';
@@ -86,7 +87,6 @@ const watch = queryCommand({
 const cancel = batchCommand('cancel', 'cancel a batch; finished results are kept');
 const pause = batchCommand('pause', 'stop sending requests of a batch; its window keeps running');
 const resume = batchCommand('resume', 'resume a paused batch');
-const retry = batchCommand('retry', 'run the failed requests of a finished batch again, as a new batch');
 
 export const batch = group('batch', [
   batchRun,
@@ -102,11 +102,11 @@ export const batch = group('batch', [
   cancel,
   pause,
   resume,
-  retry,
+  batchRetry(),
 ]);
 
 /** Command that reads or changes one batch and shows it. */
-function batchCommand(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: string) {
+function batchCommand(name: 'get' | 'cancel' | 'pause' | 'resume', about: string) {
   return queryCommand({
     usage: `${name} <id>`,
     about,

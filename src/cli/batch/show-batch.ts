@@ -1,4 +1,4 @@
-import type { RemoteBatch } from '../../client/resources.ts';
+import type { OperatorBatch, RemoteBatch, RemoteEstimate } from '../../client/resources.ts';
 import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
 import { waitingText, isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -50,6 +50,22 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
   }
 }
 
+/** @param batch with its org, where an operator reads it */
+export function showOperatorBatch(batch: RemoteBatch | OperatorBatch, terminal: Terminal): void {
+  showBatch(batch, terminal);
+  if ('org_id' in batch) terminal.record([['org', batch.org ?? batch.org_id]]);
+}
+
+export function showEstimate(estimate: RemoteEstimate, terminal: Terminal): void {
+  const { request_counts: counts, usage, exact_input: isExact, quota } = estimate;
+  terminal.record([
+    ['requests', String(counts.total)],
+    ['tokens', `${usage.input_tokens} in${isExact ? '' : ' (estimated)'}, up to ${usage.output_tokens} out`],
+    ['cost', costText(estimate)],
+    ['fits', quota.fits ? 'yes' : 'no: it exceeds a limit of the org or the key'],
+  ]);
+}
+
 function isoTimeOrNull(instant: string | number | null | undefined): string | null {
   return instant === null || instant === undefined ? null : isoTime(instant);
 }
@@ -59,7 +75,11 @@ export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {
 }
 
 /** Cost as `0.00042 USD (0.00084 without a batch)`; null if the server does not report it. */
-export function costText({ cost }: RemoteBatch): string | null {
+export function costText({
+  cost,
+}: {
+  cost?: Record<'amount' | 'currency' | 'list_amount', string> | null;
+}): string | null {
   return cost ? `${cost.amount} ${cost.currency} (${cost.list_amount} without a batch)` : null;
 }
 

@@ -1,19 +1,19 @@
-import { createHash } from 'node:crypto';
 import type { Fields } from '../../base/fields.ts';
 import { changedFields } from '../../core/audit.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ResultStream } from '../../core/batch.ts';
 import type { Caller } from '../../core/org.ts';
 import { parseAllBatchesQuery } from '../../wire/batch/list.ts';
-import { type BatchView, operatorBatchJson } from '../../wire/batch/present.ts';
+import { parseRetry, retrySchema } from '../../wire/batch/retry.ts';
+import { type BatchView, operatorBatchJson, presentEstimate } from '../../wire/batch/present.ts';
 import { listJson } from '../../wire/shared/list-body.ts';
 import { parseUpdateBatch, updateBatchSchema } from '../../wire/admin/batches.ts';
-import { type Answer, jsonText } from '../answer.ts';
-import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
-import { operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { type Answer, json, jsonText } from '../answer.ts';
+import { replayHeaders } from '../idempotency.ts';
+import { estimateSchema, operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { allBatchesQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import { actorOf, type Incoming, type MountedRoute, type Services } from '../route.ts';
-import { resultLines } from './batches.ts';
+import { resultLines, retryToken } from './batches.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
 
 /**
@@ -108,15 +108,21 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     on: 'POST /v1/admin/batches/:batch_id/retry',
     name: 'Retry Any Batch',
     summary: 'Create a new batch of the failed requests of a finished one, for its org and at its cost',
+    body: retrySchema,
+    optionalBody: true,
+    maxBytes: smallBody,
     status: 201,
     answer: operatorBatchSchema,
+    otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
     async handle(incoming, services) {
-      const { param } = incoming;
+      const { param, body } = incoming;
       const { accounts, batches } = services;
-      const hash = createHash('sha256').update(param).digest('hex');
-      const token = idempotencyTokens(incoming, 'retries')(hash);
-      const { batch, replayed } = await batches.retry(await batches.asOwner(param), param, token);
-      const after = { batch_id: batch.batch.id };
+      const { options, dryRun } = parseRetry(body.text);
+      const owner = await batches.asOwner(param);
+      if (dryRun) return json(200, presentEstimate(await batches.retryDryRun(owner, param, options)));
+      const token = retryToken(incoming, options);
+      const { batch, replayed } = await batches.retry(owner, param, options, token);
+      const after = { batch_id: batch.batch.id, ...(options.codes && { codes: options.codes }) };
       if (!replayed)
         await accounts.audit.add(actorOf(incoming), {
           action: 'batch.retry',

@@ -7,14 +7,15 @@ import { createBatchSchema } from '../../wire/batch/create-schema.ts';
 import { batchErrorEvent } from '../../wire/errors/error-events.ts';
 import { parseBatchListQuery, parseResultsQuery } from '../../wire/batch/list.ts';
 import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/present.ts';
+import { parseRetry, type RetryOptions, retrySchema } from '../../wire/batch/retry.ts';
 import { namedEvent, sseHeaders } from '../../wire/shared/sse.ts';
 import { listJson } from '../../wire/shared/list-body.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
-import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
+import { type IdempotencyToken, idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
-import type { MountedRoute, ServerLimits } from '../route.ts';
-import { defineRoutes } from './define-routes.ts';
+import type { Incoming, MountedRoute, ServerLimits } from '../route.ts';
+import { defineRoutes, smallBody } from './define-routes.ts';
 
 /** Size of inline requests, with white space and the JSON around them, relative to JSON Lines. */
 const frameFactor = 1.25;
@@ -91,13 +92,17 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     on: 'POST /v1/batches/:batch_id/retry',
     name: 'Retry Batch',
     summary: 'Create a new batch of the failed requests of a finished one, which does not change',
+    body: retrySchema,
+    optionalBody: true,
+    maxBytes: smallBody,
     status: 201,
     answer: batchSchema,
+    otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
     async handle(incoming, { batches, dates }) {
-      const { caller, param } = incoming;
-      const hash = createHash('sha256').update(param).digest('hex');
-      const token = idempotencyTokens(incoming, 'retries')(hash);
-      const { batch, replayed } = await batches.retry(caller, param, token);
+      const { caller, param, body } = incoming;
+      const { options, dryRun } = parseRetry(body.text);
+      if (dryRun) return json(200, presentEstimate(await batches.retryDryRun(caller, param, options)));
+      const { batch, replayed } = await batches.retry(caller, param, options, retryToken(incoming, options));
       return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
     },
   },
@@ -133,6 +138,12 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     handle: resultLines('errors'),
   },
 ]);
+
+/** Token of a retry, which depends on the batch and the codes, in any order. */
+export function retryToken(incoming: Incoming, { codes }: RetryOptions): IdempotencyToken {
+  const of = [incoming.param, ...(codes ?? []).toSorted()].join(' ');
+  return idempotencyTokens(incoming, 'retries')(createHash('sha256').update(of).digest('hex'));
+}
 
 function batchAction(
   verb: keyof Pick<Batches, 'get' | 'cancel' | 'pause' | 'resume'>,

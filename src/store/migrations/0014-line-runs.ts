@@ -1,7 +1,7 @@
 import type { ColumnTypes } from '../db.ts';
 import type { Migration } from './migration.ts';
 
-/** How each line got its result, as JSON (core/line.ts); null for lines that never ran and those of earlier versions. */
+/** Record of how each line got its result, as JSON (core/line.ts); null for lines that never ran and those of earlier versions. */
 export const lineRuns: Migration = {
   version: 14,
   name: 'line-runs',

@@ -1,0 +1,35 @@
+import { Option } from 'commander';
+import type { OperatorBatch, RemoteBatch, RemoteEstimate } from '../../client/resources.ts';
+import { queryCommand } from '../shared/commands.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { showEstimate, showOperatorBatch } from './show-batch.ts';
+
+interface Options {
+  code?: string[];
+  dryRun?: boolean;
+}
+
+/** Retry of a batch, of any org for operators. */
+export const batchRetry = (isAdmin = false) =>
+  queryCommand({
+    usage: 'retry <id>',
+    about: isAdmin
+      ? 'run the failed requests of a finished batch again, for its org'
+      : 'run the failed requests of a finished batch again, as a new batch',
+    isAdmin,
+    options: [
+      new Option('--code <code...>', 'only requests that failed with one of these error codes'),
+      new Option('--dry-run', 'only count the requests and estimate their cost'),
+    ],
+    examples: ['batch_0199f3a2', 'batch_0199f3a2 --code upstream_timeout upstream_error --dry-run'],
+    async ask(client, id, { code, dryRun }: Options) {
+      const { batches } = isAdmin ? client.admin : client;
+      return dryRun === true ? batches.retryDryRun(id, code) : batches.retry(id, code);
+    },
+    show: showRetry,
+  });
+
+function showRetry(answer: RemoteBatch | OperatorBatch | RemoteEstimate, terminal: Terminal): void {
+  if (answer.object === 'batch.estimate') showEstimate(answer as RemoteEstimate, terminal);
+  else showOperatorBatch(answer as RemoteBatch, terminal);
+}
