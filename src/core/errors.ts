@@ -39,6 +39,7 @@ export const errorCatalog = {
   key_replaced: { status: 409, kind: 'conflict' },
   own_admin_scope: { status: 409, kind: 'conflict' },
   no_secrets_key: { status: 409, kind: 'conflict' },
+  older_server: { status: 409, kind: 'conflict' },
   payload_too_large: { status: 413, kind: 'invalid' },
   unsupported_media_type: { status: 415, kind: 'invalid' },
   range_not_satisfiable: { status: 416, kind: 'invalid' },

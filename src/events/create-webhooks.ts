@@ -11,7 +11,7 @@ import { createStoredSecrets, reportSecrets } from './stored-secrets.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker' | 'box'> {
-  store: Pick<Store, 'webhooks' | 'scrub'>;
+  store: Pick<Store, 'webhooks' | 'scrub'> & { workers: Pick<Store['workers'], 'hasFirstVersion'> };
   ids: Ids;
   secretsKeys: SecretsKeys;
 }
@@ -28,7 +28,15 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const worker = ids.next('wrk_');
   const tests = createFairGate(testLimits);
   const box = createSecretBox(deps.secretsKeys, { random, log });
-  const secrets = createStoredSecrets({ store, scrub: () => deps.store.scrub(), box, clock, log });
+  const hasFirstVersion = () => deps.store.workers.hasFirstVersion();
+  const secrets = createStoredSecrets({
+    store,
+    hasFirstVersion,
+    scrub: () => deps.store.scrub(),
+    box,
+    clock,
+    log,
+  });
   const sender = createSender({ ...deps, store, worker, box });
 
   async function checkUrl(url: string, orgId: string): Promise<void> {
@@ -37,6 +45,16 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     } catch (error) {
       throw error instanceof EgressError ? invalid('url', error.message) : error;
     }
+  }
+
+  /** Form in which a secret is stored: in clear while a server of version 0.1.0 runs, which cannot open a sealed one. */
+  async function storedForm(secret: string, id: string): Promise<string> {
+    if (box.keyId === undefined || !(await hasFirstVersion())) return box.seal(secret, id);
+    log.warn(
+      { webhook: id },
+      'a webhook secret is stored in clear while a server of version 0.1.0 runs: run offpeak secrets rotate once it is replaced',
+    );
+    return secret;
   }
 
   function required(webhook: Webhook | undefined): Webhook {
@@ -76,7 +94,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         disabledReason: null,
       };
       const secret = makeSecret(random);
-      if (await store.insert(webhook, box.seal(secret, webhook.id), maxPerOrg)) return { webhook, secret };
+      if (await store.insert(webhook, await storedForm(secret, webhook.id), maxPerOrg))
+        return { webhook, secret };
       throw tooMany();
     },
 
@@ -104,8 +123,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
     async rotate({ orgId }, id) {
       const secret = makeSecret(random);
-      const sealed = box.seal(secret, id);
-      const webhook = required(await store.rotate(orgId, id, sealed, clock.now() + oldSecretMs));
+      const stored = await storedForm(secret, id);
+      const webhook = required(await store.rotate(orgId, id, stored, clock.now() + oldSecretMs));
       return { webhook, secret };
     },
 

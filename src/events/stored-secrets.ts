@@ -12,13 +12,15 @@ export interface StoredSecrets {
   /**
    * Seals all secrets with the current key, except those that no configured key opens, and returns the counts afterwards.
    * Can be repeated at any time, also while deliveries and other processes use the secrets.
-   * @throws ApiError `no_secrets_key` (409)
+   * @throws ApiError `no_secrets_key` (409), `older_server` (409)
    */
   reseal(): Promise<SecretsUnderKey[]>;
 }
 
 interface StoredSecretsDeps {
   store: WebhookStore;
+  /** True while a server of version 0.1.0 runs, which would use the sealed text as the secret. */
+  hasFirstVersion: () => Promise<boolean>;
   /** Overwrites remains of replaced rows in the files of the database. */
   scrub: () => Promise<void>;
   box: SecretBox;
@@ -28,7 +30,14 @@ interface StoredSecretsDeps {
 
 const pageSize = 200;
 
-export function createStoredSecrets({ store, scrub, box, clock, log }: StoredSecretsDeps): StoredSecrets {
+export function createStoredSecrets({
+  store,
+  hasFirstVersion,
+  scrub,
+  box,
+  clock,
+  log,
+}: StoredSecretsDeps): StoredSecrets {
   async function* all(): AsyncGenerator<StoredSecret> {
     for (let after = ''; ;) {
       const page = await store.secrets(after, pageSize);
@@ -73,6 +82,11 @@ export function createStoredSecrets({ store, scrub, box, clock, log }: StoredSec
         throw new ApiError(
           'no_secrets_key',
           'The server has no secrets_key to seal secrets with. Add one to its configuration and restart it.',
+        );
+      if (await hasFirstVersion())
+        throw new ApiError(
+          'older_server',
+          'A server of version 0.1.0 is running, which cannot open sealed secrets. Replace it, and try again half a minute later.',
         );
       let changed = 0;
       for await (const row of all()) {

@@ -17,6 +17,7 @@ const [first, second] = ['first-'.repeat(8), 'second-'.repeat(8)];
 let clock: ManualClock;
 let store: MemoryStore;
 let logged: unknown[];
+let isOlderAlive: boolean;
 let sent: { headers: Record<string, string>; body: string }[];
 const random = createSeededRandom(3);
 const egress: Egress = {
@@ -33,6 +34,7 @@ beforeEach(async () => {
   await store.start();
   logged = [];
   sent = [];
+  isOlderAlive = false;
 });
 afterEach(() => store.stop());
 
@@ -40,8 +42,13 @@ afterEach(() => store.stop());
 async function processWith(current: SecretsKeys['current'], accepted: string[] = []) {
   const note = (fields: unknown, message?: string) => void logged.push([message, fields]);
   const log: Log = { ...silent, warn: note, error: note };
+  const { webhooks: rows } = store;
   const webhooks = createWebhooks({
-    store,
+    store: {
+      webhooks: rows,
+      scrub: () => store.scrub(),
+      workers: { hasFirstVersion: async () => isOlderAlive },
+    },
     egress,
     clock,
     random,
@@ -121,6 +128,23 @@ it('C20: a previous secret is resealed while it signs, and dropped once it is ov
   await (await processWith(first, [second])).secrets.reseal();
   expect(await store.webhooks.secrets('', 9)).toMatchObject([{ oldSecret: null }]);
   expect(await signers(await processWith(first), webhook.id, [secret, next])).toEqual([next]);
+});
+
+it('C20: secrets stay in clear while a server of version 0.1.0 runs, which would sign with the sealed text', async () => {
+  const one = await processWith(first);
+  isOlderAlive = true;
+  const { webhook, secret } = await create(one);
+  const { secret: next } = await one.rotate(caller, webhook.id);
+  expect(await stored()).toEqual([next]);
+  expect(logged).toEqual([
+    [expect.stringContaining('run offpeak secrets rotate'), { webhook: webhook.id }],
+    [expect.stringContaining('run offpeak secrets rotate'), { webhook: webhook.id }],
+  ]);
+  await expect(one.secrets.reseal()).rejects.toMatchObject({ code: 'older_server' });
+  isOlderAlive = false;
+  await one.secrets.reseal();
+  expect((await stored()).join()).not.toContain('whsec_');
+  expect(await signers(one, webhook.id, [secret, next])).toEqual([secret, next]);
 });
 
 it('C20: nothing is sent unsigned while no configured key opens the secret, and the delivery waits', async () => {

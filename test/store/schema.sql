@@ -230,6 +230,10 @@ CREATE INDEX files_by_org ON files (org_id, id);
 
 CREATE INDEX files_by_purpose ON files (org_id, purpose, id);
 
+CREATE TABLE finished_upgrades (
+  version integer PRIMARY KEY,
+  finished_at bigint NOT NULL);
+
 CREATE TABLE installation (
   one integer PRIMARY KEY CHECK (one = 1),
   id text NOT NULL,
@@ -381,4 +385,4 @@ CREATE INDEX webhooks_by_org ON webhooks (org_id, id);
 CREATE TABLE workers (
   id text PRIMARY KEY,
   beat_at bigint NOT NULL,
-  load text NOT NULL);
+  load text NOT NULL, schema_version integer NOT NULL DEFAULT 1);

@@ -166,11 +166,13 @@ export class Heartbeat {
       await giveBackStrays();
       // After an outage, or at start-up, all other processes get a lease's time to send a beat.
       const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
-      if (isSteady && (await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
+      if (!isSteady) return;
+      if ((await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
+      await store.workers.finishUpgrade(now);
     } catch (error) {
       log.error(
         { err: error },
-        'chunks of dead processes could not be released; the next heartbeat tries again',
+        'what dead or older processes left could not be put in order; the next heartbeat tries again',
       );
     }
   }

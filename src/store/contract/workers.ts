@@ -28,6 +28,13 @@ export interface WorkerStore {
   leases(id: string): Promise<Lease[]>;
   /** Returns the chunks of processes without a beat since `before` to the queue (kills + 1), and removes the processes. Returns the number of chunks. */
   reap(before: number): Promise<number>;
+  /** True while a process of version 0.1.0 is alive. */
+  hasFirstVersion(): Promise<boolean>;
+  /**
+   * Recounts what older processes do not count, once none of them is alive and the first time after a migration.
+   * @returns false while one is alive
+   */
+  finishUpgrade(now: number): Promise<boolean>;
   /** Releases all chunks of a draining process without counting a kill. */
   leave(id: string): Promise<void>;
   /** Removes all processes: the embedded database has only one. */

@@ -14,6 +14,7 @@ import { consoleSessions } from './0011-console-sessions.ts';
 import { keyFamilies } from './0012-key-families.ts';
 import { batchesByEndpoint } from './0013-batches-by-endpoint.ts';
 import { lineRuns } from './0014-line-runs.ts';
+import { upgrades } from './0015-upgrades.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   keyFamilies,
   batchesByEndpoint,
   lineRuns,
+  upgrades,
 ];
 
 /**

@@ -55,7 +55,11 @@ export const operations: {
     ...requests('insert get messages messagesBytes list read update remove removeExpired'),
     ...scan('search'),
   },
-  workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
+  workers: {
+    beat: 'beat',
+    ...requests('hasFirstVersion'),
+    ...engine('leaseSlots missingModels leases reap leave clear finishUpgrade'),
+  },
   ledger: {
     ...requests('add forSource forSources'),
     ...scan('usage'),

@@ -16,13 +16,14 @@ const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })
 );
 /** SQL: size of a chat in a list. */
 const shownBytes = 'octet_length(metadata) + octet_length(body)';
-const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
+/** SQL: size of a chat with its messages. */
+export const bytesOfChat = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
 
 export function createChats(db: Db): ChatStore {
   const { find, updateMetadata, remove, removeExpired } = createExpiring<ChatWithoutMessages>(db, {
     name: 'chats',
     table: chats,
-    bytes,
+    bytes: bytesOfChat,
   });
 
   const position = db.types.dialect === 'sqlite' ? 'instr' : 'strpos';
@@ -36,7 +37,9 @@ export function createChats(db: Db): ChatStore {
   return {
     insert: (chat) =>
       db.tx(async (q) => {
-        const [row] = (await chats.insert(q, [chat], `RETURNING ${bytes} AS bytes`)) as { bytes: number }[];
+        const [row] = (await chats.insert(q, [chat], `RETURNING ${bytesOfChat} AS bytes`)) as {
+          bytes: number;
+        }[];
         const { orgId, keyId } = chat;
         return addStored(q, [{ orgId, keyId, bytes: row!.bytes, responses: 1 }]);
       }),

@@ -15,11 +15,14 @@ const conversationItems = tableOf<ItemRow, 'conversationId' | 'keyId'>('conversa
   unread: ['conversationId', 'keyId'],
 })('conversationId seq id item keyId');
 
+/** SQL: size of a conversation without its items. */
+export const bytesOfConversation = 'octet_length(metadata)';
+
 export function createConversations(db: Db): ConversationStore {
   const { find, updateMetadata, remove, removeExpired } = createExpiring<StoredConversation>(db, {
     name: 'conversations',
     table: conversations,
-    bytes: 'octet_length(metadata)',
+    bytes: bytesOfConversation,
     along: removeItems,
   });
 

@@ -22,14 +22,14 @@ type Link = Pick<StoredResponse, 'status' | 'previousId' | 'saidBytes'>;
 const links = tableOf<Link>('responses')('status previousId saidBytes');
 
 /** SQL: size of all texts, which neither database reads for it. */
-const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(body)
+export const bytesOfResponse = `octet_length(input) + octet_length(output) + octet_length(body)
   + COALESCE(octet_length(pieces), 0)`;
 
 export function createResponses(db: Db): ResponseStore {
   const { find, remove, removeExpired } = createExpiring<ResponseWithoutInput>(db, {
     name: 'responses',
     table: responses,
-    bytes: bytesOfRow,
+    bytes: bytesOfResponse,
     sweepable: 'alive_until IS NULL',
   });
 
@@ -87,13 +87,13 @@ export function createResponses(db: Db): ResponseStore {
     finish: (id, { status, output, body, pieces }, said) =>
       db.tx(async (q) => {
         const [before] = await q.all<{ orgId: string; keyId: string | null; bytes: number }>(
-          `SELECT ${owner}, ${bytesOfRow} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
+          `SELECT ${owner}, ${bytesOfResponse} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
           [id],
         );
         if (!before) return false;
         const [after] = await q.all<{ bytes: number }>(
           `UPDATE responses SET status = ?, output = ?, body = ?, pieces = ?, said_bytes = said_bytes + ?,
-           alive_until = NULL WHERE id = ? RETURNING ${bytesOfRow} AS bytes`,
+           alive_until = NULL WHERE id = ? RETURNING ${bytesOfResponse} AS bytes`,
           [status, output, body, pieces, Buffer.byteLength(output), id],
         );
         const added = await appendAll(q, said ? [said] : []);

@@ -6,6 +6,7 @@ import { idleState, releaseLeases } from '../batches/chunks.ts';
 import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
+import { finishUpgrade, firstVersion, hasOlder, schemaVersion } from './upgrade.ts';
 
 /** A process is dead after this time without a heartbeat. */
 const lifeMs = 30_000;
@@ -15,9 +16,9 @@ export function createWorkers(db: Db): WorkerStore {
     async beat(id, load) {
       const now = await db.now();
       await db.all(
-        `INSERT INTO workers (id, beat_at, load) VALUES (?, ?, ?)
+        `INSERT INTO workers (id, beat_at, load, schema_version) VALUES (?, ?, ?, ?)
          ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at, load = excluded.load`,
-        [id, now, JSON.stringify(load)],
+        [id, now, JSON.stringify(load), schemaVersion],
       );
       const rows = await db.all<{ load: string }>(
         'SELECT load FROM workers WHERE id <> ? AND beat_at > ? ORDER BY id',
@@ -25,6 +26,9 @@ export function createWorkers(db: Db): WorkerStore {
       );
       return { now, others: rows.map((row) => JSON.parse(row.load) as WorkerLoad) };
     },
+
+    hasFirstVersion: async () => hasOlder(db, firstVersion + 1, (await db.now()) - lifeMs),
+    finishUpgrade: (now) => finishUpgrade(db, now, now - lifeMs),
 
     leaseSlots: (id, asks, now) => leaseSlotsOf(db, id, asks, now),
 
