@@ -8,6 +8,7 @@ import { type Log, silent } from '../base/log.ts';
 import { BillingClock } from './billing-clock.ts';
 import { createAccounts } from './create-accounts.ts';
 import { noReservation } from './reservations.ts';
+import { createReportGate } from './report-gate.ts';
 import { createRollUp } from './roll-up.ts';
 import { createScanGate } from '../store/scan-gate.ts';
 
@@ -84,11 +85,17 @@ describe('a clock that jumps', () => {
 });
 
 describe('hours of bills', () => {
+  let forgotten: [number, number][] = [];
   const rollsUp = async (newest: string | null, ms: number) => {
     const days: string[] = [];
+    forgotten = [];
     billing.start(newest);
     const rollUp = createRollUp({
-      ledger: { rollUp: async (day) => (days.push(day), 0) },
+      ledger: {
+        rollUp: async (day) => (days.push(day), 0),
+        forgetWriters: async (before, now) => void forgotten.push([before, now]),
+      },
+      reports: createReportGate(),
       clock: billing,
       log,
     });
@@ -100,10 +107,12 @@ describe('hours of bills', () => {
 
   it('are rolled up after a start that the newest bill confirms', async () => {
     expect(await rollsUp('2026-11-30T11', 50)).toEqual(['2026-10-21']);
+    expect(forgotten).toEqual([[clock.now() - 7 * 24 * hourMs, clock.now()]]);
   });
 
   it('stay while the clock may be ahead', async () => {
     expect(await rollsUp('2025-10-30T11', hourMs - 1)).toEqual([]);
+    expect(forgotten).toEqual([]);
     expect(await rollsUp('2025-10-30T11', hourMs + 600_000)).toEqual(['2026-10-21']);
   });
 });

@@ -26,6 +26,7 @@ import { createLastUsed } from './last-used.ts';
 import { createLedger } from './ledger.ts';
 import { createIssuer } from './issuer.ts';
 import { findOrg } from './orgs.ts';
+import { createReportGate } from './report-gate.ts';
 import { createRollUp } from './roll-up.ts';
 import { createSessions } from './sessions.ts';
 import { namesIn, readUsage } from './usage.ts';
@@ -60,7 +61,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const writer = deps.ids.next('wrk_');
   const billingClock = new BillingClock(clock, log);
   const ledger = createLedger({ ledger: store.ledger, writer, clock: billingClock, log, isAway });
-  const rollUp = createRollUp({ ledger: store.ledger, clock: billingClock, log });
+  const reports = createReportGate();
+  const rollUp = createRollUp({ ledger: store.ledger, reports, clock: billingClock, log });
   const budgets = createBudgets({ orgs: store.orgs, clock, billingClock, log });
   const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log });
   const used = (keyId: string) => lastUsed.note(keyId);
@@ -89,7 +91,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       const shared: Pick<LedgerStore, 'usage'> = {
         usage: (...part) => scans.within(caller.orgId, 1, signal, () => store.ledger.usage(...part)),
       };
-      const report = await readUsage(shared, { ...query, orgId }, caller.orgId);
+      const report = await reports.report(() => readUsage(shared, { ...query, orgId }, caller.orgId));
       const all = query.after === undefined ? await budgets.refresh() : [];
       const ofReport = all.filter((each) => orgId === undefined || each.orgId === orgId);
       const names = await namesIn(store, query, report.rows, ofReport, orgId);

@@ -4,12 +4,15 @@ import type { Service } from '../base/service.ts';
 import { hourlyDays } from '../core/usage-report.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 import type { BillingClock } from './billing-clock.ts';
+import type { ReportGate } from './report-gate.ts';
 
 /** Interval at which each process looks for old rows. */
 const everyMs = 600_000;
 /** Rows per transaction, and the pause after one, so that other statements come between. */
 const rowsAtOnce = 250;
 const pauseMs = 50;
+/** Time after which no process repeats a commit of charges. */
+const writersMs = 7 * dayMs;
 
 /** First day whose usage is known by the hour. */
 export function firstHourlyDay(now: number): string {
@@ -18,14 +21,16 @@ export function firstHourlyDay(now: number): string {
 
 /**
  * Rolls ledger rows by the hour up into rows by the day after 40 days, a few at a time. A clock that may be wrong has to wait, because
- * hours cannot be taken back.
+ * hours cannot be taken back. Also forgets processes that have not written to the ledger for a week.
  */
 export function createRollUp({
   ledger,
+  reports,
   clock,
   log,
 }: {
-  ledger: Pick<LedgerStore, 'rollUp'>;
+  ledger: Pick<LedgerStore, 'rollUp' | 'forgetWriters'>;
+  reports: Pick<ReportGate, 'rollUp'>;
   clock: BillingClock;
   log: Log;
 }): Service {
@@ -39,9 +44,10 @@ export function createRollUp({
         while (
           clock.isTrusted &&
           !stopping.signal.aborted &&
-          (await ledger.rollUp(before, rowsAtOnce)) === rowsAtOnce
+          (await reports.rollUp(() => ledger.rollUp(before, rowsAtOnce))) === rowsAtOnce
         )
           await sleep(clock, pauseMs, stopping.signal);
+        if (clock.isTrusted) await ledger.forgetWriters(clock.now() - writersMs, clock.now());
       } catch (error) {
         log.warn({ err: error }, 'old usage could not be rolled up by day; trying again later');
       }

@@ -92,6 +92,21 @@ export function ledgerTests(on: Stores): void {
       expect([rows.length, rows.reduce((sum, { amount }) => sum + amount!, 0)]).toEqual([200, 600]);
     });
 
+    test('forgets commits of writers that wrote nothing for long, and of no others', async () => {
+      const entry = { ...row(), cost: { nano: 1, parts: 0 } };
+      const commit = (writer: string, at: number) => on.store.ledger.add([entry], { writer, number: 1, at });
+      const repeated = async (writer: string) => {
+        const requests = async () => (await on.store.ledger.forSource('req_1'))[0]!.requests;
+        const before = await requests();
+        await commit(writer, start);
+        return (await requests()) === before;
+      };
+      await commit('old', start);
+      await commit('new', start + 1);
+      await on.store.ledger.forgetWriters(start + 1, start + 1);
+      expect([await repeated('new'), await repeated('old')]).toEqual([true, false]);
+    });
+
     test('is rolled up by day in parts, with the same sums', async () => {
       await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'total' });
       const batch = await addBatch(on.store);
