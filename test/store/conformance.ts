@@ -13,6 +13,7 @@ import { creationTests } from './conformance/creations.ts';
 import { endingTests } from './conformance/ending.ts';
 import { fileTests } from './conformance/files.ts';
 import { installationTests } from './conformance/installation.ts';
+import { keyFamilyTests } from './conformance/key-families.ts';
 import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
 import { limitTests } from './conformance/limits.ts';
@@ -68,6 +69,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     installationTests(stores);
     keyTests(stores);
     sessionTests(stores);
+    keyFamilyTests(stores);
     auditTests(stores);
     fileTests(stores);
     creationTests(stores);
