@@ -69,7 +69,12 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const hub = check.object(file.hub, configKeys.hub);
   const { hours: defaultHours, ...batches } = batch(file.batch, check);
   const modelDefaults = { hours: defaultHours, completionWindowMs: batches.completionWindowMs };
-  const caps = limits(file.limits, check);
+  const served =
+    file.models === undefined
+      ? [builtInModel(context, defaultHours)]
+      : models(file.models, context, modelDefaults);
+  const databaseUrl = database(outer('database', 'OFFPEAK_DATABASE', file.database), check);
+  const caps = limits(file.limits, { list: served, isShared: databaseUrl !== 'sqlite' }, check);
   const { store, ...taken } = files(file.files, caps, check);
   const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
   const host = check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1';
@@ -85,12 +90,9 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     console: check.flag(file.console) ?? true,
     data,
-    database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
+    database: databaseUrl,
     files: omitUndefined({ ...taken, bucket: kept }),
-    models:
-      file.models === undefined
-        ? [builtInModel(context, defaultHours)]
-        : models(file.models, context, modelDefaults),
+    models: served,
     modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), context) ?? join(data, 'models'),
     hub: {
       endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),

@@ -79,10 +79,11 @@ export interface LineFilters {
   after?: number | undefined;
 }
 
-/** Scope of a pause: everything if empty. */
+/** Scope of a pause: a model, an org, both, or everything. */
 export interface PauseFields {
   model?: string | undefined;
   org?: string | undefined;
+  everything?: true;
 }
 
 export interface WebhookFields {

@@ -1,4 +1,5 @@
 import type { Checker, SourceValue } from './source-value.ts';
+import { nearestWord } from '../base/nearest-word.ts';
 import { batchEndpoints, dateForms, defaultEndpoints, defaultLimits } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
@@ -9,7 +10,14 @@ import { omitUndefined } from './context.ts';
 import { hours } from './hours.ts';
 import { configKeys } from './keys.ts';
 
-export function limits(at: SourceValue | undefined, check: Checker): Config['limits'] {
+/** Models that limits can name. */
+export interface LimitedModels {
+  list: Config['models'];
+  /** True where other processes, which may serve more models, use the same database. */
+  isShared: boolean;
+}
+
+export function limits(at: SourceValue | undefined, models: LimitedModels, check: Checker): Config['limits'] {
   const fields = check.object(at, configKeys.limits);
   const atLeastOne = { min: 1 };
   const bodyBytes = check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608;
@@ -31,13 +39,17 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
     connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,
     connectionsPerAddress: check.whole(fields.connections_per_address, atLeastOne) ?? 1000,
     anonymousPerSecond: check.whole(fields.anonymous_requests_per_second, atLeastOne) ?? 20,
-    perOrg: requestLimits(fields.per_org, check),
-    perKey: requestLimits(fields.per_key, check),
+    perOrg: requestLimits(fields.per_org, models, check),
+    perKey: requestLimits(fields.per_key, models, check),
   };
 }
 
 /** Limits of each org or key that has none of its own. */
-function requestLimits(at: SourceValue | undefined, check: Checker): RequestLimits & QueueLimits {
+function requestLimits(
+  at: SourceValue | undefined,
+  models: LimitedModels,
+  check: Checker,
+): RequestLimits & QueueLimits {
   const fields = check.object(at, configKeys.requestLimits);
   const atLeastOne = { min: 1, max: 1_000_000_000 };
   return omitUndefined({
@@ -47,21 +59,39 @@ function requestLimits(at: SourceValue | undefined, check: Checker): RequestLimi
     concurrentRequests: check.whole(fields.concurrent_requests, atLeastOne),
     openBatches: check.whole(fields.open_batches, atLeastOne),
     queuedRequests: check.whole(fields.queued_requests, atLeastOne),
-    queuedTokens: fields.queued_tokens && tokensByModel(fields.queued_tokens, check),
+    queuedTokens: fields.queued_tokens && tokensByModel(fields.queued_tokens, models, check),
   });
 }
 
-function tokensByModel(at: SourceValue, check: Checker): Record<string, number> {
+/** Reads limits by the id or an alias of a model. */
+function tokensByModel(
+  at: SourceValue,
+  { list, isShared }: LimitedModels,
+  check: Checker,
+): Record<string, number> {
+  const found: Record<string, number> = {};
   if (!(at.value instanceof Map)) {
     check.fail(
       at,
       'expected an object of models and numbers',
       'For example queued_tokens: { qwen: 1000000 }',
     );
-    return {};
+    return found;
   }
-  const found = [...at.value].map(([model, field]) => [model, check.whole(field, { min: 1 }) ?? 1]);
-  return Object.fromEntries(found) as Record<string, number>;
+  for (const [name, field] of at.value) {
+    const model = list.find(({ id, aliases }) => id === name || aliases.includes(name));
+    const id = model?.id ?? name;
+    if (!model && !isShared) {
+      const nearest = nearestWord(
+        name,
+        list.flatMap((each) => [each.id, ...each.aliases]),
+      );
+      check.fail(field, `there is no model '${name}'`, nearest && `Did you mean '${nearest}'?`);
+    } else if (Object.hasOwn(found, id))
+      check.fail(field, `limits the model '${id}' twice`, 'Name the model once, by its id or an alias.');
+    else found[id] = check.whole(field, { min: 0 }) ?? 0;
+  }
+  return found;
 }
 
 /** Settings of `batch`, with the default hours of models. */

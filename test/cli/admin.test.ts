@@ -64,7 +64,7 @@ describe('offpeak admin', () => {
       expect.arrayContaining([id, model, server, 'up']),
     ]);
     const [queue] = await shown('queue');
-    expect(queue).toEqual(['tiny', '0', '0', '0s', '-', expect.stringMatching(/^\d+\/\d+$/), '', '']);
+    expect(queue).toEqual(['tiny', '0', '0', '0s', '-', expect.stringMatching(/^\d+\/\d+$/), '', '', '']);
     const messages = [{ role: 'user', content: 'Hello?' }];
     const { headers } = await app.call('POST', '/v1/chat/completions', { json: { model: 'tiny', messages } });
     expect((await shown('requests', '--org', 'default'))[0]?.slice(0, 6)).toEqual([

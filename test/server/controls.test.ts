@@ -12,7 +12,7 @@ const admin = (method: string, path: string, json?: unknown) =>
   app.call(method, `/v1/admin/${path}`, { key: app.keys.admin, ...(json !== undefined && { json }) });
 
 describe('pauses', () => {
-  afterEach(() => admin('POST', 'resume', {}));
+  afterEach(() => admin('POST', 'resume', { everything: true }));
 
   it('200: name the model by its id and the org by its id and name, and end with a resume around them', async () => {
     const { data: orgs } = (await admin('GET', 'orgs')).json;
@@ -44,7 +44,11 @@ describe('pauses', () => {
     await admin('POST', 'pause', { org: id, model: 'tiny' });
     expect(await scopes(admin('GET', 'pause'))).toHaveLength(3);
     expect(await scopes(admin('POST', 'resume', { model: 'tiny' }))).toEqual([[null, 'second']]);
-    expect(await scopes(admin('POST', 'resume', {}))).toEqual([]);
+    expect(await scopes(admin('POST', 'pause', { everything: true }))).toEqual([
+      [null, 'second'],
+      [null, null],
+    ]);
+    expect(await scopes(admin('POST', 'resume', { everything: true }))).toEqual([]);
   });
 
   it('stop the batches of an org, which say by whom and since when, and not its single requests', async () => {
@@ -87,7 +91,17 @@ describe('pauses', () => {
       expect.stringMatching(/^org: 2 orgs have this name; use one of the ids org_/),
     ]);
     expect((await param({ batch: 'batch_1' }))[0]).toBe('batch');
-    // Everything is paused only on purpose.
+    // Everything is paused and resumed only on purpose, not by a variable that is unset.
+    const unnamed = 'name a model or an org, or send {"everything": true} for all batches';
+    for (const json of [{}, { model: null }, { org: null }, { model: null, org: null }]) {
+      expect((await param(json))[1]).toContain(unnamed);
+      expect((await admin('POST', 'resume', json)).status).toBe(422);
+    }
+    expect((await param({ everything: false }))[0]).toBe('everything');
+    expect(await param({ everything: true, model: 'tiny' })).toEqual([
+      'everything',
+      'everything: excludes model and org',
+    ]);
     expect((await admin('POST', 'pause')).status).toBe(415);
     expect((await admin('GET', 'pause')).json.data).toEqual([]);
   });

@@ -154,8 +154,27 @@ describe("usage in OpenAI's form, read by OpenAI's SDK", () => {
     expect(foreign.json.data.every((bucket: Json) => bucket.results.length === 0)).toBe(true);
   });
 
+  it('takes the orgs of project_ids by name for an admin key', async () => {
+    const start = seconds(19);
+    const named = await get(
+      `usage/completions?start_time=${start}&project_ids=second&group_by=project_id`,
+      app.keys.admin,
+    );
+    expect(named.status).toBe(200);
+    const seen = named.json.data.flatMap((bucket: Json) =>
+      bucket.results.map((each: Json) => each.project_id),
+    );
+    expect(new Set(seen)).toEqual(new Set([orgs.b]));
+    const unknown = await get(`costs?start_time=${start}&project_ids=${orgs.a},nope`, app.keys.admin);
+    expect([unknown.status, unknown.json.error.param]).toEqual([422, 'project_ids']);
+    // Models and keys are recorded with the usage, and may be gone.
+    const gone = await get(`usage/completions?start_time=${start}&models=gone`, app.keys.admin);
+    expect(gone.json.data.every((bucket: Json) => bucket.results.length === 0)).toBe(true);
+  });
+
   it.each([
     ['usage/completions', 'start_time', 'is required'],
+    [`usage/completions?start_time=${seconds(19)}&user_ids=u1`, 'user_ids', 'use api_key_ids'],
     ['usage/completions?start_time=yesterday', 'start_time', 'expected Unix seconds'],
     [`usage/completions?start_time=${seconds(19)}&end_time=${seconds(19)}`, 'end_time', 'after start_time'],
     [

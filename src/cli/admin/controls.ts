@@ -1,25 +1,38 @@
 import { Option } from 'commander';
 import type { RemotePauses, RemoteReplica } from '../../client/resources.ts';
 import { asTable, group, queryCommand } from '../shared/commands.ts';
+import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 interface Scope {
   model?: string;
   org?: string;
+  everything?: true;
 }
 
 const scopeOptions = [
-  new Option('--model <model>', 'only batches of this model (default: all)'),
-  new Option('--org <org>', 'only batches of this org, by its id or name (default: all)'),
+  new Option('--model <model>', 'only batches of this model'),
+  new Option('--org <org>', 'only batches of this org, by its id or name'),
+  new Option('--everything', 'all batches').conflicts(['model', 'org']),
 ];
+
+function scopeOf({ model, org, everything }: Scope): Scope {
+  if (model === undefined && org === undefined && !everything)
+    throw new CliError('Name --model or --org, or pass --everything for all batches.');
+  return {
+    ...(model !== undefined && { model }),
+    ...(org !== undefined && { org }),
+    ...(everything && { everything }),
+  };
+}
 
 export const pause = queryCommand({
   usage: 'pause',
   about: 'send no more requests of batches: of a model, of an org, or of all',
   isAdmin: true,
   options: scopeOptions,
-  examples: ['', '--model tiny', '--org search'],
-  ask: ({ admin }, _, { model, org }: Scope) => admin.pause({ model, org }),
+  examples: ['--model tiny', '--org search', '--everything'],
+  ask: ({ admin }, _, scope: Scope) => admin.pause(scopeOf(scope)),
   show: showPauses,
 });
 
@@ -28,8 +41,8 @@ export const resume = queryCommand({
   about: 'end the pauses of a model, of an org, or all pauses, and list those still in force',
   isAdmin: true,
   options: scopeOptions,
-  examples: ['', '--model tiny'],
-  ask: ({ admin }, _, { model, org }: Scope) => admin.resume({ model, org }),
+  examples: ['--model tiny', '--everything'],
+  ask: ({ admin }, _, scope: Scope) => admin.resume(scopeOf(scope)),
   show: showPauses,
 });
 

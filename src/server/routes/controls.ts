@@ -31,7 +31,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     on: 'POST /v1/admin/pause',
     name: 'Pause Batches',
     summary:
-      'Send no more requests of batches, of one model or org or of all. Requests in flight finish, and single requests go on',
+      'Send no more requests of batches of a model, of an org, or of everything. Requests in flight finish, and single requests go on',
     body: pauseScopeSchema,
     maxBytes: smallBody,
     answer: pauseListSchema,
@@ -40,7 +40,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'POST /v1/admin/resume',
     name: 'Resume Batches',
-    summary: 'End the pauses of a model or an org, or all pauses. Returns the pauses still in force',
+    summary: 'End the pauses of a model, of an org, or of everything. Returns the pauses still in force',
     body: pauseScopeSchema,
     maxBytes: smallBody,
     answer: pauseListSchema,

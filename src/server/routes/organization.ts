@@ -6,6 +6,7 @@ import {
   type Report,
 } from '../../wire/usage/openai-usage.ts';
 import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
+import { hasScope } from '../../core/org.ts';
 import { json } from '../answer.ts';
 import { bucketPageSchema } from '../openapi/usage-schemas.ts';
 import { bucketQueries } from '../openapi/query-schemas.ts';
@@ -44,6 +45,14 @@ async function report(kind: Report, { caller, query, signal }: Incoming, { accou
   const plain = plainLists(query);
   refuseUnknownParams(plain, bucketParams[kind]);
   const asked = parseBucketQuery(kind, plain, clock.now());
-  const { rows } = await accounts.usage(caller, asked.usage, signal);
+  const { orgs, ...filter } = asked.usage.filter ?? {};
+  const ids = orgs && hasScope(caller.scopes, 'admin:read') ? await orgIds(orgs, accounts) : orgs;
+  const usage = { ...asked.usage, filter: { ...filter, ...(ids && { orgs: ids }) } };
+  const { rows } = await accounts.usage(caller, usage, signal);
   return json(200, presentBuckets(asked, rows));
+}
+
+/** @throws ApiError `validation_error` for an org that does not exist */
+function orgIds(named: readonly string[], { orgs }: Services['accounts']): Promise<string[]> {
+  return Promise.all(named.map(async (each) => (await orgs.find(each, 'project_ids')).id));
 }

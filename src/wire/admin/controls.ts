@@ -1,8 +1,9 @@
 import { isoSeconds } from '../../base/clock.ts';
 import type { BatchPause, ReplicaDrain } from '../../core/controls.ts';
+import { invalid } from '../../core/errors.ts';
 import type { ReplicaReport } from '../../core/replica-state.ts';
 import { toWaiting } from '../../core/waiting.ts';
-import { object, stringOrNull, nameRule } from '../schema/schema.ts';
+import { literal, nameRule, object, stringOrNull } from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 
@@ -21,21 +22,31 @@ export const pauseScopeSchema = object(
       ...nameRule,
       description: 'Only batches of this org, given by its id or its name.',
     }),
+    'everything?': { ...literal(true), description: 'All batches; excludes `model` and `org`.' },
   },
   { additionalProperties: false, title: 'PauseScope' },
 );
 
-/** Scope as an operator names it. */
+/** Scope as an operator names it: a model, an org, both, or everything. */
 export interface NamedScope {
   model?: string | null;
   org?: string | null;
+  everything?: true;
 }
 
 const check = validator(pauseScopeSchema);
 
-/** @throws ApiError `validation_error` */
+/**
+ * A null is as if absent, and a scope that names nothing is refused: a script whose variable is unset must not stop the whole server.
+ * @throws ApiError `validation_error`
+ */
 export function parsePauseScope(text: string): NamedScope {
-  return parseBody<NamedScope>(text, check).value;
+  const { model, org, everything } = parseBody<NamedScope>(text, check).value;
+  const isNamed = (model ?? org ?? null) !== null;
+  if (everything && isNamed) throw invalid('everything', 'excludes model and org');
+  if (!everything && !isNamed)
+    throw invalid('everything', 'name a model or an org, or send {"everything": true} for all batches');
+  return { ...(model && { model }), ...(org && { org }) };
 }
 
 /** @param orgs names by id */

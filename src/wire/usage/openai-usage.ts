@@ -111,6 +111,8 @@ export function parseBucketQuery(report: Report, query: Query, now: number): Buc
 }
 
 function readFilter(report: Report, query: Query): UsageFilter {
+  if (query['user_ids'] !== undefined)
+    throw invalid('user_ids', 'usage is recorded by key, not by user; use api_key_ids');
   const orgs = listParam(query, 'project_ids');
   const keys = listParam(query, 'api_key_ids');
   const models = listParam(query, 'models');
