@@ -54,6 +54,12 @@ describe('orgs', () => {
     }
   });
 
+  it('422: names the type of a name that is no text', async () => {
+    const { status, json } = await admin('POST', 'orgs', { name: 5 });
+    const expected = 'a string of up to 200 characters of valid Unicode, without control characters';
+    expect([status, json.error.message]).toEqual([422, `name: expected ${expected}, got 5`]);
+  });
+
   it('422: rejects a missing name, a name with a NUL and an unknown field', async () => {
     expect((await admin('POST', 'orgs', {})).json.error.param).toBe('name');
     expect((await admin('POST', 'orgs', { name: 'x', plan: 'gold' })).json.error.param).toBe('plan');
