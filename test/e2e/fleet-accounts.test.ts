@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, expect, it, test } from 'vitest';
 import type { AuditEntry } from '../../src/core/audit.ts';
 import { createAuditCheck } from '../../src/core/audit-chain.ts';
@@ -33,11 +34,13 @@ function fleetTests(server: PostgresServer): void {
   let a: RunningApp;
   let b: RunningApp;
   let adminKey: string;
+  let database: string;
 
   beforeEach(async () => {
     upstream = await startFakeUpstream(complete('ok'));
+    database = await server.createDatabase();
     const options = {
-      database: await server.createDatabase(),
+      database,
       models: [testModel(upstreamEngine(upstream.url, 2))],
     };
     a = await startApp(options);
@@ -60,6 +63,17 @@ function fleetTests(server: PostgresServer): void {
   }
   const admin = (at: RunningApp, method: string, path: string, json?: object) =>
     call(at, adminKey, method, `/v1/admin/${path}`, json);
+
+  /** Rows of the database of both. */
+  async function ask<Row extends object>(sql: string, values: string[] = []): Promise<Row[]> {
+    const client = new Client({ connectionString: database });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
 
   /** Waits until the other process answers a key with this status. */
   const seen = (key: string, status: number) =>
@@ -117,6 +131,46 @@ function fleetTests(server: PostgresServer): void {
       completed: 30,
       failed: 0,
     });
+  });
+
+  it('holds the budget of a rotated key on both, for its successor and its waiting batch, without claiming it again and again', async () => {
+    const budget = { amount: '0.000000001', period: 'total' };
+    const old = (await admin(a, 'POST', 'keys', { org_id: 'default', budget })).json;
+    // The other process knows the budget from here on.
+    await admin(b, 'GET', `keys/${old.id}`);
+    const body = { endpoint: '/v1/chat/completions', completion_window: '24h', requests: chatLines(30) };
+    const { id } = (await call(a, old.key, 'POST', '/v1/batches', body)).json;
+    const batchAt = async (at: RunningApp) => (await admin(at, 'GET', `batches/${id}`)).json;
+    const waits = async (at: RunningApp) => {
+      const { waiting, progress } = await batchAt(at);
+      return waiting?.reason === 'budget' && progress.running === 0;
+    };
+    await until('both say that it waits', async () => (await waits(a)) && waits(b));
+    // One line of each process was in flight.
+    const sent = upstream.received.length;
+    expect([1, 2]).toContain(sent);
+
+    const next = (await admin(a, 'POST', `keys/${old.id}/rotate`, {})).json;
+    const chat = { model: 'tiny', messages: [{ role: 'user', content: 'hi' }] };
+    for (const at of [b, a]) {
+      expect((await call(at, next.key, 'POST', '/v1/chat/completions', chat)).status).toBe(402);
+      expect((await call(at, next.key, 'POST', '/v1/batches', body)).status).toBe(402);
+    }
+    const claims = async () =>
+      (await ask<{ n: string }>('SELECT sum(epoch) AS n FROM batch_chunks WHERE batch_id = $1', [id]))[0]!.n;
+    const beats = async () =>
+      (await ask<{ at: string }>('SELECT beat_at AS at FROM workers ORDER BY id')).map((row) => row.at);
+    const [claimed, beaten] = [await claims(), await beats()];
+    // A heartbeat comes every ten seconds, a look for work several times in between.
+    await until('both have looked for work for a while', async () =>
+      (await beats()).every((at, n) => Number(at) > Number(beaten[n])),
+    );
+    expect([await claims(), upstream.received.length]).toEqual([claimed, sent]);
+
+    await admin(b, 'PATCH', `keys/${next.id}`, { budget: { amount: '1000', period: 'total' } });
+    await until('it is completed', async () => (await batchAt(a)).status === 'completed');
+    expect((await batchAt(b)).request_counts).toEqual({ total: 30, completed: 30, failed: 0 });
+    expect((await call(b, next.key, 'POST', '/v1/chat/completions', chat)).status).toBe(200);
   });
 
   it('C23: concurrent changes on both are one audit chain', async () => {
