@@ -26,38 +26,22 @@ export type OrgMetrics = ReturnType<typeof createOrgMetrics>;
  * used before it got a label of its own stays in `other`.
  */
 export function createOrgMetrics(registry: Registry, { max, nameOf, clock }: OrgMetricsDeps) {
-  const registers = [registry];
+  const options = <Label extends string>(name: string, help: string, labelNames: Label[]) => ({
+    name: `offpeak_org_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+  });
   const top = new TopOrgs(max, clock);
-  const requests = new Counter({
-    name: 'offpeak_org_requests_total',
-    help: 'Charged interactive requests, and batch lines with a result',
-    labelNames: ['org', 'tier'],
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'offpeak_org_tokens_total',
-    help: 'Billed tokens',
-    labelNames: ['org', 'tier', 'type'],
-    registers,
-  });
-  const info = new Gauge({
-    name: 'offpeak_org_info',
-    help: 'Name of the org',
-    labelNames: ['org', 'name'],
-    registers,
-  });
-  const batches = new Gauge({
-    name: 'offpeak_org_open_batches',
-    help: 'Open batches of all processes',
-    labelNames: ['org'],
-    registers,
-  });
-  const left = new Gauge({
-    name: 'offpeak_org_work_left_tokens',
-    help: 'Estimated input and output tokens of batch lines that can run',
-    labelNames: ['org'],
-    registers,
-  });
+  const requests = new Counter(
+    options('requests_total', 'Charged interactive requests, and batch lines with a result', ['org', 'tier']),
+  );
+  const tokens = new Counter(options('tokens_total', 'Billed tokens', ['org', 'tier', 'type']));
+  const info = new Gauge(options('info', 'Name of the org', ['org', 'name']));
+  const batches = new Gauge(options('open_batches', 'Open batches of all processes', ['org']));
+  const left = new Gauge(
+    options('work_left_tokens', 'Estimated input and output tokens of batch lines that can run', ['org']),
+  );
   const names = new Map<string, { name: string; at: number }>();
 
   /** Removes the counters of an org. */

@@ -166,7 +166,7 @@ async function ledgerOf(id: string): Promise<{ usage: Usage; requests: number }>
   });
   await store.start();
   try {
-    const rows = await store.ledger.forSource(id);
+    const rows = await store.ledger.forSources([id]);
     const requests = rows.reduce((sum, row) => sum + row.requests, 0);
     return { usage: rows.map((row) => row.usage).reduce(addUsage, noUsage), requests };
   } finally {

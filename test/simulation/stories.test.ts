@@ -292,7 +292,7 @@ it('runs batches created under an alias of a model, at its prices', async () => 
   await single.settle(single.batches.start());
   await single.pass(10_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 8 });
-  expect(await database.store.ledger.forSource(id)).toMatchObject([{ model: 'before', requests: 8 }]);
+  expect(await database.store.ledger.forSources([id])).toMatchObject([{ model: 'before', requests: 8 }]);
 });
 
 const linesInHand = async (): Promise<number> => {
@@ -864,7 +864,7 @@ it.each([400, -400])(
     const single = await startSingle(database, { exclusive: true });
     await single.settle(single.batches.start());
     const billed = async (id: string) => {
-      const rows = await database.store.ledger.forSource(id);
+      const rows = await database.store.ledger.forSources([id]);
       return rows.map((row) => [row.day.slice(0, 10), row.requests]);
     };
     const today = new Date(virtualEpoch).toISOString().slice(0, 10);

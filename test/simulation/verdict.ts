@@ -50,7 +50,7 @@ async function judgeSpending({ database, observer, batchIds }: World): Promise<v
   const costs = new Map<string, number>();
   for (const id of batchIds.values()) {
     const { orgId, keyId, prices, priceFactor } = (await database.store.batches.find(id))!;
-    for (const { model, usage } of await database.store.ledger.forSource(id))
+    for (const { model, usage } of await database.store.ledger.forSources([id]))
       for (const owner of [orgId, keyId])
         costs.set(owner, (costs.get(owner) ?? 0) + Number(cost(usage, prices[model]!, priceFactor)));
   }
@@ -216,9 +216,9 @@ class Judge {
       expected.set(model, sum);
     }
     const billed = new Map<string, number[]>();
-    for (const { model, requests, usage } of await this.#world.database.store.ledger.forSource(
+    for (const { model, requests, usage } of await this.#world.database.store.ledger.forSources([
       this.#batch.id,
-    )) {
+    ])) {
       const sum = billed.get(model) ?? [0, 0, 0, 0];
       const row = [requests, usage.inputTokens, usage.cachedTokens, usage.outputTokens];
       billed.set(

@@ -164,7 +164,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       expect(await until('it is found', () => store.batches.find(batch.id).catch(() => null))).toMatchObject({
         ok: 200,
       });
-      expect(await store.ledger.forSource(batch.id)).toMatchObject([{ requests: 200 }]);
+      expect(await store.ledger.forSources([batch.id])).toMatchObject([{ requests: 200 }]);
       await store.stop();
     });
   });

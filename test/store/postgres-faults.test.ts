@@ -118,7 +118,7 @@ function faultTests(postgres: PostgresServer): void {
     expect(
       (await one.results.tail(batch.id, 'output', 0, { rows: 1_000, bytes: 1e9 })).map((row) => row.n),
     ).toEqual(range(1, 601));
-    expect(await one.ledger.forSource(batch.id)).toMatchObject([
+    expect(await one.ledger.forSources([batch.id])).toMatchObject([
       { requests: 600, usage: { inputTokens: 6_000 } },
     ]);
     await Promise.all([one.stop(), two.stop()]);

@@ -124,7 +124,7 @@ export interface LedgerStore {
   forgetWriters(before: number, now: number): Promise<void>;
   /** Hour of the newest row; its day or month if that is older than 40 days; null in an empty ledger. */
   newest(): Promise<string | null>;
-  forSource(sourceId: string): Promise<LedgerRow[]>;
+  /** Rows of batches, or of days of single requests, by their ids. */
   forSources(sourceIds: string[]): Promise<LedgerRow[]>;
   /** Sums by the groups of the query, in parts, so that other operations run in between. */
   usage(query: UsageQuery, from?: UsageCursor): Promise<UsagePart>;

@@ -61,7 +61,7 @@ export const operations: {
     ...engine('leaseSlots missingModels leases reap leave clear finishUpgrade'),
   },
   ledger: {
-    ...requests('add forSource forSources'),
+    ...requests('add forSources'),
     ...scan('usage'),
     ...engine('rollUp forgetWriters newest'),
   },

@@ -102,7 +102,6 @@ export function createAccountStore(): AccountStore {
         if (failures-- > 0) throw new Error('the database is away');
         written.push(rows);
       },
-      forSource: async () => [],
       forSources: async () => [],
       newest: async () => null,
       rollUp: async () => 0,

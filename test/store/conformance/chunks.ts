@@ -202,7 +202,7 @@ export function chunkTests(on: Stores): void {
     const picture = (await on.store.batches.snapshot(batch.id))!;
     expect(picture).toEqual({
       batch: await on.store.batches.find(batch.id),
-      ledger: await on.store.ledger.forSource(batch.id),
+      ledger: await on.store.ledger.forSources([batch.id]),
       running: 6,
       errorSummary: [{ code: 'upstream_error', count: 1, example: 'Line 1 failed.' }],
     });

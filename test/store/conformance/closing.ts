@@ -270,7 +270,7 @@ export function closingTests(on: Stores): void {
       expect(await on.store.results.leftovers(10)).toEqual([]);
       expect(await on.store.results.purge(batch.id, 100)).toBe(true);
       expect(await on.store.batches.find(batch.id)).toMatchObject({ status: 'cancelled', ok: 2, err: 6 });
-      expect(await on.store.ledger.forSource(batch.id)).toMatchObject([{ requests: 2 }]);
+      expect(await on.store.ledger.forSources([batch.id])).toMatchObject([{ requests: 2 }]);
       expect(await claimOf(on.store, 'w', open.id, { count: 9 })).toHaveLength(2);
     });
 

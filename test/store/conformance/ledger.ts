@@ -38,9 +38,9 @@ export function ledgerTests(on: Stores): void {
       const rows = [row(), row({ sourceId: 'req_2', amount: 0 })];
       await addToLedger(on.store, rows);
       await addToLedger(on.store, []);
-      expect(await on.store.ledger.forSource('req_1')).toEqual([rows[0]]);
+      expect(await on.store.ledger.forSources(['req_1'])).toEqual([rows[0]]);
       expect(await on.store.ledger.forSources(['req_2', 'req_3', 'req_1'])).toEqual(rows);
-      expect(await on.store.ledger.forSource('req_3')).toEqual([]);
+      expect(await on.store.ledger.forSources(['req_3'])).toEqual([]);
       expect(await on.store.ledger.forSources([])).toEqual([]);
     });
 
@@ -56,12 +56,12 @@ export function ledgerTests(on: Stores): void {
     test('adds a commit once, however often it is repeated', async () => {
       await addToLedger(on.store, [row({ amount: 5 })], one);
       await addToLedger(on.other, [row({ amount: 5 })], one);
-      expect(await on.store.ledger.forSource('req_1')).toEqual([row({ amount: 5 })]);
+      expect(await on.store.ledger.forSources(['req_1'])).toEqual([row({ amount: 5 })]);
       await addToLedger(on.store, [row({ amount: 6 })], { ...one, number: 2 });
       // A late repetition of the first.
       await addToLedger(on.store, [row({ amount: 5 })], one);
       await addToLedger(on.other, [row({ amount: 7 })], { ...one, writer: 'b' });
-      expect(await on.store.ledger.forSource('req_1')).toMatchObject([{ requests: 3, amount: 18 }]);
+      expect(await on.store.ledger.forSources(['req_1'])).toMatchObject([{ requests: 3, amount: 18 }]);
     });
 
     test('adds up the charges of an hour, and rounds their sum once', async () => {
@@ -70,7 +70,7 @@ export function ledgerTests(on: Stores): void {
       // Ten times 0.33: 3.33, not ten times nothing.
       for (let number = 1; number <= 10; number++)
         await on.store.ledger.add([{ ...fields, cost: third }], { writer: 'a', number, at: start });
-      expect(await on.store.ledger.forSource('req_1')).toMatchObject([{ requests: 10, amount: 3 }]);
+      expect(await on.store.ledger.forSources(['req_1'])).toMatchObject([{ requests: 10, amount: 3 }]);
       await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'month' });
       expect((await on.store.orgs.budgets(start))[0]!.spent).toBe(3);
     });
@@ -96,7 +96,7 @@ export function ledgerTests(on: Stores): void {
       const entry = { ...row(), cost: { nano: 1, parts: 0 } };
       const commit = (writer: string, at: number) => on.store.ledger.add([entry], { writer, number: 1, at });
       const repeated = async (writer: string) => {
-        const requests = async () => (await on.store.ledger.forSource('req_1'))[0]!.requests;
+        const requests = async () => (await on.store.ledger.forSources(['req_1']))[0]!.requests;
         const before = await requests();
         await commit(writer, start);
         return (await requests()) === before;

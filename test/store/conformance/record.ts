@@ -238,7 +238,7 @@ export function recordTests(on: Stores): void {
         endpoint: batch.endpoint,
         tag: '',
       };
-      expect(await on.store.ledger.forSource(batch.id)).toEqual([
+      expect(await on.store.ledger.forSources([batch.id])).toEqual([
         {
           ...row,
           day: `${day}T10`,
@@ -272,7 +272,7 @@ export function recordTests(on: Stores): void {
     test('is empty when every line failed', async () => {
       const { batch } = await running();
       await record(range(0, 8).map((line) => failure(batch, line)));
-      expect(await on.store.ledger.forSource(batch.id)).toEqual([]);
+      expect(await on.store.ledger.forSources([batch.id])).toEqual([]);
     });
   });
 
@@ -336,7 +336,7 @@ export function recordTests(on: Stores): void {
       expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 380, err: 20, closing: 'completed' });
       const lines = [...(await tail(batch)), ...(await tail(batch, 'errors'))].map((row) => row.line);
       expect(lines.toSorted((a, b) => a - b)).toEqual(range(0, 400));
-      expect(await on.store.ledger.forSource(batch.id)).toMatchObject([
+      expect(await on.store.ledger.forSources([batch.id])).toMatchObject([
         { requests: 380, usage: { inputTokens: 3_800 } },
       ]);
     });

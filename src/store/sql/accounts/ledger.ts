@@ -13,7 +13,6 @@ export function createLedger(db: Db): LedgerStore {
     forgetWriters: (before, now) => forgetWriters(db, before, now),
     rollUp: (day, limit) => rollUp(db, day, limit),
     newest: () => newest(db),
-    forSource: (sourceId) => ledgerRows(db, [sourceId]),
     forSources: (sourceIds) => ledgerRows(db, sourceIds),
     usage: (query, from) => sumUsage(db, query, from),
   };
