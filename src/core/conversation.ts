@@ -21,7 +21,7 @@ export interface ConversationItem {
 /** Items to add to a conversation, if it still exists. Items with a known id are skipped. */
 export interface ConversationAppend {
   orgId: string;
-  /** Key for whose quota the items count. */
+  /** Family of the key for whose quota the items count. */
   keyId: string;
   conversationId: string;
   items: readonly ConversationItem[];

@@ -16,7 +16,7 @@ export function countsTowardQuota({ purpose }: Pick<StoredFile, 'purpose'>): boo
 export interface StoredFile {
   id: string;
   orgId: string;
-  /** Key that uploaded it, or created its batch; null for files of versions that did not record it. */
+  /** Family of the key that uploaded it, or created its batch; null for files of versions that did not record it. */
   keyId: string | null;
   purpose: FilePurpose;
   filename: string;

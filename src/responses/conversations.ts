@@ -96,7 +96,8 @@ export function createConversations(context: ResponsesContext) {
 
     /** Adds all items or none, and returns them as stored. */
     async addItems(caller: Caller, id: string, items: readonly InputItem[], bytes: number) {
-      const { orgId, keyId } = caller;
+      const { orgId } = caller;
+      const keyId = familyOf(caller);
       requireRoom((await find(orgId, id)).bytes + bytes);
       return withQuota(caller, { bytes, rows: items.length }, async () => {
         const stored = toStored(items);

@@ -256,6 +256,32 @@ describe('stored responses of an org', () => {
     await other.stop();
   });
 
+  it('are limited for a rotated key and its successor together', async () => {
+    const other = await startServer();
+    const admin = (to: string, json: object) =>
+      other.call('POST', `/v1/admin/keys${to}`, { key: other.keys.admin, json });
+    const orgId = (await other.accounts.orgs.list())[0]!.id;
+    const old = (await admin('', { org_id: orgId, limits: { stored_responses: 3, stored_bytes: 200 } })).json;
+    const made = await other.call('POST', '/v1/conversations', { key: old.key, json: {} });
+    const add = async (key: string) => {
+      const to = `/v1/conversations/${made.json.id}/items`;
+      return (await other.call('POST', to, { key, json: { items: [question] } })).status;
+    };
+    const upload = async (key: string) => {
+      const form = new FormData();
+      form.set('purpose', 'batch');
+      const body = { model: 'tiny', messages: [question] };
+      const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body });
+      form.set('file', new Blob([`${line}\n`]), 'a.jsonl');
+      return (await other.call('POST', '/v1/files', { key, body: form })).status;
+    };
+    expect([await add(old.key), await upload(old.key)]).toEqual([200, 201]);
+    const next = (await admin(`/${old.id}/rotate`, { overlap: 3_600 })).json;
+    expect([await add(next.key), await add(next.key), await add(old.key)]).toEqual([200, 402, 402]);
+    expect([await upload(next.key), await upload(old.key)]).toEqual([402, 402]);
+    await other.stop();
+  });
+
   it('return the space of failed requests', async () => {
     for (let n = 0; n < 5; n++) expect((await post(`${kilobytes(90)} [[fail 500]]`)).status).toBe(502);
     for (let n = 0; n < 5; n++) expect((await post(refer('msg_nothing'), {})).status).toBe(404);
