@@ -10,6 +10,7 @@ const maxSources = 1_000;
 export interface LogSumsDeps<Source> {
   clock: Clock;
   log: Log;
+  level: 'info' | 'warn';
   message: string;
   /** Field of the counts by kind. */
   counted: string;
@@ -19,7 +20,7 @@ export interface LogSumsDeps<Source> {
 
 /** Keeps frequent events of one source from filling the log: above 20 per minute, they are logged as one sum per minute. */
 export function createLogSums<Source extends object>(deps: LogSumsDeps<Source>) {
-  const { clock, log, message, counted, others } = deps;
+  const { clock, log, level, message, counted, others } = deps;
   let sources = new Map<string, { source: Source; lines: number; counts: Record<string, number> }>();
   let timer: Timer | undefined;
 
@@ -30,7 +31,7 @@ export function createLogSums<Source extends object>(deps: LogSumsDeps<Source>) 
     sources = new Map();
     for (const { source, counts } of past.values()) {
       const requests = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      if (requests > 0) log.info({ ...source, requests, [counted]: counts }, message);
+      if (requests > 0) log[level]({ ...source, requests, [counted]: counts }, message);
     }
   }
 

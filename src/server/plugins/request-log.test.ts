@@ -47,8 +47,7 @@ describe('the line of a request', () => {
   it('has the error of a failure, however many there are', () => {
     const failures = [
       new ApiError('internal_error', 'x'),
-      new ApiError('upstream_error', 'x'),
-      new ApiError('storage_unavailable', 'x', { cause: new Error('no connection') }),
+      new ApiError('storage_damaged', 'x', { cause: new Error('no row') }),
       new ApiError('server_overloaded', 'x', { cause: new Error('a defect') }),
     ];
     for (const failure of failures)
@@ -60,7 +59,34 @@ describe('the line of a request', () => {
           { err: failure.cause ?? failure, code: failure.code },
         ]);
       }
-    expect(lines).toHaveLength(100);
+    expect(lines).toHaveLength(75);
+  });
+
+  it('has the reason and the cause without a stack if an upstream, the database or the disk is away', () => {
+    const away = Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:80'), { code: 'ECONNREFUSED' });
+    const cause = new Error('no connection', { cause: away });
+    end({
+      failure: new ApiError('upstream_unreachable', "The model's server cannot be reached.", { cause }),
+    });
+    end({ failure: new ApiError('insufficient_storage', 'The disk is full.') });
+    const fields = { ms: 1, org: 'org_1', key: 'key_1' };
+    expect(lines).toEqual([
+      [
+        'error',
+        'request failed',
+        {
+          ...fields,
+          code: 'upstream_unreachable',
+          reason: "The model's server cannot be reached.",
+          cause: 'no connection (ECONNREFUSED: connect ECONNREFUSED 10.0.0.5:80)',
+        },
+      ],
+      [
+        'error',
+        'request failed',
+        { ...fields, code: 'insufficient_storage', reason: 'The disk is full.', cause: undefined },
+      ],
+    ]);
   });
 
   it('is information about any other request', () => {
@@ -72,6 +98,28 @@ describe('the line of a request', () => {
 });
 
 describe('C22: refusals of one key', () => {
+  it('are counted apart from failures of upstreams, the database or the disk', async () => {
+    const failures = (['upstream_unreachable', 'upstream_timeout', 'insufficient_storage'] as const).map(
+      (code) => new ApiError(code, 'x'),
+    );
+    for (let n = 0; n < 100; n++) for (const failure of failures) end({ failure });
+    end({ failure: limited });
+    expect(lines).toHaveLength(20 + 1);
+    await clock.advance(60_000);
+    expect(lines.slice(21)).toEqual([
+      [
+        'warn',
+        'further failed requests of a key',
+        {
+          org: 'org_1',
+          key: 'key_1',
+          requests: 280,
+          codes: { upstream_unreachable: 93, upstream_timeout: 93, insufficient_storage: 94 },
+        },
+      ],
+    ]);
+  });
+
   it('have 20 lines per minute, and then one with sums', async () => {
     for (let n = 0; n < 500; n++) end({ failure: n % 5 === 0 ? full : limited });
     end({ failure: full, key: 'key_2' });

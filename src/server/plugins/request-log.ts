@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { clientNetwork } from '../../base/addresses.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { ApiError } from '../../core/errors.ts';
+import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import type { ClientAddress } from '../client-address.ts';
 import { createLogSums } from './log-sums.ts';
@@ -21,16 +21,19 @@ export interface EndedRequest {
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
 const otherNetworks = { address: 'other networks' };
+const otherKeys = { org: 'other orgs', key: 'other keys' };
 
 /**
  * Logs one line for each request. Those that any client can send in large numbers, without a valid key or above a limit, are logged
- * in sums above 20 per minute of a network or a key.
+ * in sums above 20 per minute of a network or a key; so are those that fail because an upstream, the database or the disk is away.
+ * Only a failure inside the server has a stack, and a line for each request.
  */
 export function createRequestLog(deps: { clock: Clock; log: Log; clientAddress: ClientAddress }) {
   const { clock, log, clientAddress } = deps;
   const strangers = createLogSums({
     clock,
     log,
+    level: 'info',
     message: 'further requests without a valid key',
     counted: 'statuses',
     others: otherNetworks,
@@ -38,9 +41,18 @@ export function createRequestLog(deps: { clock: Clock; log: Log; clientAddress: 
   const refusals = createLogSums({
     clock,
     log,
+    level: 'info',
     message: 'further refusals of a key',
     counted: 'codes',
-    others: { org: 'other orgs', key: 'other keys' },
+    others: otherKeys,
+  });
+  const failures = createLogSums({
+    clock,
+    log,
+    level: 'warn',
+    message: 'further failed requests of a key',
+    counted: 'codes',
+    others: otherKeys,
   });
 
   function networkOf(request: FastifyRequest): { address: string } {
@@ -51,30 +63,34 @@ export function createRequestLog(deps: { clock: Clock; log: Log; clientAddress: 
   /** True for a request that is logged by itself. */
   function countAlone({ request, status, caller, failure }: EndedRequest): boolean {
     if (!caller?.orgId) return strangers.count(networkOf(request), status);
-    if (!failure || !isRefusal(failure)) return true;
-    return refusals.count({ org: caller.orgId, key: caller.keyId }, failure.code);
+    if (!failure) return true;
+    const key = { org: caller.orgId, key: caller.keyId };
+    if (isRefusal(failure)) return refusals.count(key, failure.code);
+    return !isOutage(failure) || failures.count(key, failure.code);
   }
 
   return {
     write(ended: EndedRequest): void {
       const { what, caller, failure } = ended;
       const isServerFault = failure !== undefined && failure.status >= 500;
-      const isFailure = isServerFault && !isRefusal(failure);
-      if (!isFailure && !countAlone(ended)) return;
+      if (!countAlone(ended)) return;
       const fields = {
         ...ended.fields,
         org: caller?.orgId || undefined,
         key: caller?.keyId || undefined,
         code: failure?.code,
       };
-      if (isFailure) log.error({ ...fields, err: failure.cause ?? failure }, `${what} failed`);
-      else if (isServerFault) log.warn({ ...fields, reason: failure.message }, `${what} refused`);
-      else log.info(fields, what);
+      if (!isServerFault) return log.info(fields, what);
+      const { message: reason, cause } = failure;
+      if (isRefusal(failure)) log.warn({ ...fields, reason }, `${what} refused`);
+      else if (isOutage(failure)) log.error({ ...fields, reason, cause: causeText(cause) }, `${what} failed`);
+      else log.error({ ...fields, err: cause ?? failure }, `${what} failed`);
     },
     /** Logs the sums so far. */
     flush() {
       strangers.flush();
       refusals.flush();
+      failures.flush();
     },
   };
 }
@@ -84,4 +100,30 @@ const refusalKinds: readonly ApiError['kind'][] = ['rate', 'quota', 'overloaded'
 /** True if a limit or a load explains the error; false if something is broken, which has a cause. */
 function isRefusal({ kind, cause }: ApiError): boolean {
   return cause === undefined && refusalKinds.includes(kind);
+}
+
+/** Failures of what the server depends on. */
+const outageCodes: ReadonlySet<ErrorCode> = new Set([
+  'upstream_unreachable',
+  'upstream_error',
+  'upstream_timeout',
+  'invalid_upstream_response',
+  'schema_not_met',
+  'tool_not_called',
+  'poison_request',
+  'storage_unavailable',
+  'insufficient_storage',
+]);
+
+function isOutage({ code }: ApiError): boolean {
+  return outageCodes.has(code);
+}
+
+/** One line, without a stack: `ECONNREFUSED: connect ECONNREFUSED 10.0.0.5:8000`. */
+function causeText(cause: unknown): string | undefined {
+  if (cause === undefined) return undefined;
+  if (!(cause instanceof Error)) return String(cause);
+  const { code, message, cause: origin } = cause as Error & { code?: unknown };
+  const own = typeof code === 'string' ? `${code}: ${message}` : message;
+  return origin === undefined ? own : `${own} (${causeText(origin)})`;
 }
