@@ -609,16 +609,19 @@ it('a flavor of its own is checked, too', () => {
 
 describe('tracing', () => {
   it('has a collector, headers and a share of traces', () => {
-    const yaml = 'tracing: { endpoint: "http://c:4318/", headers: { X-Key: abc }, sample: 0.1 }\n';
+    const yaml =
+      'tracing: { endpoint: "http://c:4318/", headers: { X-Key: abc }, sample: 0.1, parent_based: true }\n';
     expect(load(yaml).tracing).toEqual({
       endpoint: 'http://c:4318',
       headers: { 'x-key': 'abc' },
       sample: 0.1,
+      parentBased: true,
     });
     expect(load('tracing: { endpoint: "https://c" }\n').tracing).toEqual({
       endpoint: 'https://c',
       headers: {},
       sample: 1,
+      parentBased: false,
     });
     expect(load('').tracing).toBeUndefined();
   });

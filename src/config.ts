@@ -180,6 +180,7 @@ function tracing(at: SourceValue | undefined, check: Checker): Config['tracing']
     endpoint: endpoint ?? '',
     headers: fields.headers ? headers(fields.headers, check) : {},
     sample: check.number(fields.sample, { min: 0, max: 1 }) ?? 1,
+    parentBased: check.flag(fields.parent_based) ?? false,
   };
 }
 

@@ -41,7 +41,7 @@ export const configKeys = {
   files: words('store purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
   metrics: words('host port orgs'),
-  tracing: words('endpoint headers sample'),
+  tracing: words('endpoint headers sample parent_based'),
   egress: words('allow ports'),
   batch: words(
     'endpoints price_factor result_ttl completion_window cancel_grace lost_model_after hours share dates floor floor_at_risk',

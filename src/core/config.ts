@@ -71,8 +71,8 @@ export interface Config {
   };
   /** Address of the Prometheus endpoint, and the maximum number of orgs with a label of their own; disabled if absent. */
   metrics?: { host: string; port: number; orgs: number };
-  /** Collector of traces (OTLP over HTTP), and the share of traces that it gets; disabled if absent. */
-  tracing?: { endpoint: string; headers: Record<string, string>; sample: number };
+  /** Collector of traces (OTLP over HTTP), and what it gets; disabled if absent. */
+  tracing?: { endpoint: string; headers: Record<string, string>; sample: number; parentBased: boolean };
   /** Non-public addresses, CIDR ranges and hosts that webhooks may reach, and the ports of public ones. */
   egress: { allow: string[]; ports?: number[] };
   /** Time that unreferenced blobs stay in quarantine before deletion. */

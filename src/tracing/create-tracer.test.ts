@@ -30,6 +30,7 @@ function create(more: Partial<TracerDeps> = {}) {
     endpoint: 'http://collector:4318',
     headers: {},
     sample: 1,
+    parentBased: false,
     version: '1.2.3',
     models: () => models,
     clock,
@@ -177,13 +178,36 @@ describe('a request', () => {
     ]);
   });
 
-  it('without a key, or not sampled by its client or by us, is not recorded', async () => {
+  it('without a key is not recorded', async () => {
     const tracer = create();
     tracer.endRequest(answered({ span: tracer.beginRequest(undefined) }, { caller: undefined }));
-    tracer.endRequest(answered({ span: tracer.beginRequest(`00-${parent.traceId}-${parent.spanId}-00`) }));
-    const never = create({ sample: 0 });
-    never.endRequest(answered({ span: never.beginRequest(`00-${parent.traceId}-${parent.spanId}-01`) }));
-    expect([...(await spansOf(tracer)), ...(await spansOf(never))]).toEqual([]);
+    expect(await spansOf(tracer)).toEqual([]);
+  });
+
+  const withFlag = (flag: '00' | '01', traceId = parent.traceId) => `00-${traceId}-${parent.spanId}-${flag}`;
+
+  it.each(['0', '8', 'f'])(
+    'is recorded for the configured share, whatever its client sends: trace ids of %s',
+    (digit) => {
+      const share = (sample: number, flag: '00' | '01') => {
+        const tracer = create({ sample });
+        const header = withFlag(flag, digit.repeat(31) + '1');
+        const begun = Array.from({ length: 4_000 }, () => tracer.beginRequest(header));
+        return begun.filter(({ isSampled }) => isSampled).length / 4_000;
+      };
+      expect([share(0, '01'), share(1, '00')]).toEqual([0, 1]);
+      for (const flag of ['00', '01'] as const) {
+        expect(share(0.25, flag)).toBeGreaterThan(0.2);
+        expect(share(0.25, flag)).toBeLessThan(0.3);
+      }
+    },
+  );
+
+  it('follows the flag of its client if that is configured', () => {
+    const sampled = (sample: number, header: string | undefined) =>
+      create({ sample, parentBased: true }).beginRequest(header).isSampled;
+    expect([sampled(1, withFlag('00')), sampled(0, withFlag('01'))]).toEqual([false, true]);
+    expect([sampled(1, undefined), sampled(0, undefined)]).toEqual([true, false]);
   });
 
   it('is recorded for the configured share of traces', async () => {

@@ -13,8 +13,10 @@ export interface TracerDeps {
   /** Base URL of the collector; `/v1/traces` follows. */
   endpoint: string;
   headers: Record<string, string>;
-  /** Share of traces that are recorded, from 0 to 1. */
+  /** Share of requests and batch lines that are recorded, from 0 to 1. */
   sample: number;
+  /** True if the flag of a client's `traceparent` decides whether its request is recorded. */
+  parentBased: boolean;
   version: string;
   /** Current configuration of the models. */
   models: () => readonly ModelConfig[];
@@ -39,7 +41,8 @@ const operations: Readonly<Record<string, string>> = {
  * no text of requests or answers. A batch is a trace of its own, to which the spans of its lines have links.
  */
 export function createTracer(deps: TracerDeps): CallTracer & Service {
-  const { endpoint, headers, sample, version, models, clock, random, log } = deps;
+  const { endpoint, headers, sample, parentBased, version, models, clock, random, log } = deps;
+  const isChosen = () => random.float() < sample;
   const newId = (bytes: number) => Buffer.from(random.bytes(bytes)).toString('hex');
   const resource = {
     'service.name': 'offpeak',
@@ -86,13 +89,14 @@ export function createTracer(deps: TracerDeps): CallTracer & Service {
         callId: newId(8),
         requestId: newId(8),
         ...(parent && { parentId: parent.spanId }),
-        isSampled: parent?.isSampled !== false && isChosen(traceId, sample),
+        // By default neither the trace id nor the flag decides: the client chose both.
+        isSampled: parentBased && parent ? parent.isSampled : isChosen(),
       };
     },
 
     beginLine(): SpanIds {
       const traceId = newId(16);
-      return { traceId, callId: newId(8), isSampled: isChosen(traceId, sample) };
+      return { traceId, callId: newId(8), isSampled: isChosen() };
     },
 
     endRequest({ requestId, caller, method, route, status, startedAt, ms, code, trace }) {
@@ -194,11 +198,6 @@ function readTraceparent(header: string | undefined) {
   );
   if (!match) return undefined;
   return { traceId: match[1]!, spanId: match[2]!, isSampled: (parseInt(match[3]!, 16) & 1) === 1 };
-}
-
-/** True for a share of the trace ids, the same in every process. */
-function isChosen(traceId: string, share: number): boolean {
-  return parseInt(traceId.slice(-13), 16) < share * 2 ** 52;
 }
 
 /** Host and port of a server's name, such as `10.0.0.5:8000/v1`; none for an engine in this process. */

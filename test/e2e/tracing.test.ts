@@ -28,7 +28,12 @@ it('requests, the calls of the upstream, and batches with their lines', async ()
   );
   app = await startApp({
     models: [testModel(upstreamEngine(upstream.url, 4))],
-    tracing: { endpoint: collector.url, headers: { authorization: 'Bearer of the collector' }, sample: 1 },
+    tracing: {
+      endpoint: collector.url,
+      headers: { authorization: 'Bearer of the collector' },
+      sample: 1,
+      parentBased: false,
+    },
   });
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   await app.api.send('/v1/chat/completions', {

@@ -121,8 +121,7 @@ function isOutage({ code }: ApiError): boolean {
 
 /** One line, without a stack: `ECONNREFUSED: connect ECONNREFUSED 10.0.0.5:8000`. */
 function causeText(cause: unknown): string | undefined {
-  if (cause === undefined) return undefined;
-  if (!(cause instanceof Error)) return String(cause);
+  if (!(cause instanceof Error)) return typeof cause === 'string' ? cause : undefined;
   const { code, message, cause: origin } = cause as Error & { code?: unknown };
   const own = typeof code === 'string' ? `${code}: ${message}` : message;
   return origin === undefined ? own : `${own} (${causeText(origin)})`;
