@@ -154,6 +154,7 @@ const formatSubfolders = { request: [], answer: ['request'], stream: ['answer'] 
  */
 const subfolders: Record<string, Record<string, readonly string[]>> = {
   batches: {
+    actions: [],
     create: ['lines'],
     lines: [],
     claimed: ['lines'],

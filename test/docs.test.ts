@@ -330,6 +330,7 @@ describe('docs/batches.md', () => {
         path
           .replace(':batch_id', '{id}')
           .replace(':line', '{line}')
+          .replace(':action_id', '{action_id}')
           .replace(/.*(?=\/(errors|resume))/, ''),
       );
   });

@@ -4,6 +4,7 @@ import type { Caller } from '../core/org.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
+import type { BatchActions } from './actions/batch-actions.ts';
 import type { BatchFilters } from './read/list-all.ts';
 import type { OpenWorkReport } from './read/open-work.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
@@ -93,6 +94,8 @@ export interface Batches extends Service {
    * @throws ApiError `not_found`
    */
   line(caller: Caller, id: string, name: string, signal: AbortSignal): Promise<LineDetail>;
+  /** Actions on many batches. */
+  readonly actions: Pick<BatchActions, 'preview' | 'create' | 'get' | 'cancel'>;
   /** Result lines after line `after` that are committed now; the bytes never change. */
   results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
 }

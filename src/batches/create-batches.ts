@@ -2,6 +2,9 @@ import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { BatchQuery, BatchSnapshot } from '../store/contract/batches.ts';
+import { createAudit } from '../accounts/audit.ts';
+import { createActOnBatch } from './actions/act-on-batch.ts';
+import { BatchActions } from './actions/batch-actions.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesDeps, BatchContext } from './batch-context.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
@@ -159,7 +162,35 @@ export function createBatches(deps: BatchesDeps): Batches {
     return batch;
   };
 
-  return {
+  /** Views for what the row of a batch tells. */
+  const lightViews = async (listed: readonly Batch[]): Promise<BatchView[]> =>
+    listed.map((batch) =>
+      toBatchView(batch, [], {
+        running: 0,
+        errorSummary: [],
+        waiting: null,
+        place: null,
+        times: runTimes(context, batch.orgId, batch.model),
+      }),
+    );
+
+  const actions = new BatchActions({
+    ...context,
+    async *matching(orgId, filter, signal) {
+      const from = filter.waiting === undefined ? { ...listing, views: lightViews } : listing;
+      for (let after: string | undefined; ;) {
+        const query = { ...filter, orgId, order: 'asc', limit: 250, after } as const;
+        const page = await listAll(from, query, orgId ?? operators, signal);
+        yield page.batches.map(({ batch }) => batch);
+        if (!page.hasMore) return;
+        after = page.batches.at(-1)!.batch.id;
+      }
+    },
+    act: (action, batchId) => act(action, batchId),
+  });
+
+  const batches: Batches = {
+    actions,
     processId: worker,
     endpoints: settings.endpoints ?? defaultEndpoints,
     windowMs: settings.completionWindowMs,
@@ -178,6 +209,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       started = true;
       runner.start();
       maintenance.start();
+      actions.start();
     },
 
     stop() {
@@ -285,10 +317,18 @@ export function createBatches(deps: BatchesDeps): Batches {
       return readResults(reading, await owned(caller.orgId, id), stream, after);
     },
   };
+  const act = createActOnBatch({
+    store,
+    batches,
+    callerOf: (of) => ownerOf(store, of),
+    audit: createAudit({ store, clock: deps.clock }),
+  });
+  return batches;
 
   async function stopOnce(): Promise<void> {
     eventStreams.stop();
     if (!started) return;
+    await actions.stop();
     await maintenance.stop();
     await runner.drain(deps.drainMs);
     await heartbeat.stop();

@@ -12,6 +12,8 @@ import type {
   RemoteBatch,
   RemoteBudget,
   RemoteDelivery,
+  RemoteAction,
+  RemoteActionPreview,
   RemoteEstimate,
   RemoteFile,
   RemoteKey,
@@ -67,6 +69,15 @@ export interface KeyFields {
   priority?: number | undefined;
 }
 
+/** Action on many batches, given by ids or by filters of their list. */
+export interface ActionBody {
+  action: string;
+  ids?: readonly string[] | undefined;
+  filter?: Record<string, string | boolean | undefined> | undefined;
+  codes?: readonly string[] | undefined;
+  priority?: number | undefined;
+}
+
 /** Filters and page of a list of lines. */
 export interface LineFilters {
   state?: string | undefined;
@@ -106,6 +117,14 @@ export function createClient(options: TransportOptions) {
     transport.json<T>({ method: 'DELETE', path });
   const chatPath = apiPath('chat', 'completions');
 
+  const actionsAt = (...path: string[]) => ({
+    preview: (body: ActionBody) =>
+      post<RemoteActionPreview>(apiPath(...path, 'actions'), { ...body, dry_run: true }),
+    create: (body: ActionBody) => post<RemoteAction>(apiPath(...path, 'actions'), body),
+    get: (id: string) => get<RemoteAction>(apiPath(...path, 'actions', id)),
+    cancel: (id: string) => post<RemoteAction>(apiPath(...path, 'actions', id, 'cancel')),
+  });
+
   return {
     baseUrl,
     models: { list: () => get<Page<RemoteModel>>(apiPath('models')) },
@@ -136,6 +155,8 @@ export function createClient(options: TransportOptions) {
     },
 
     batches: {
+      /** Actions on many batches. */
+      actions: actionsAt('batches'),
       create({ endpoint, inputFileId, metadata, priority, idempotencyKey }: NewBatch) {
         const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata, priority };
         const path = apiPath('batches');
@@ -201,6 +222,7 @@ export function createClient(options: TransportOptions) {
     },
     admin: {
       batches: {
+        actions: actionsAt('admin', 'batches'),
         list: (query: PageQuery & Call['query']) =>
           get<Page<OperatorBatch>>(apiPath('admin', 'batches'), { ...query }),
         get: (id: string) => get<OperatorBatch>(apiPath('admin', 'batches', id)),

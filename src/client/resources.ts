@@ -5,6 +5,7 @@ import type { presentRequest } from '../wire/admin/requests.ts';
 import type { presentKey, presentRotation } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentSecrets } from '../wire/admin/secrets.ts';
+import type { presentAction, presentPreview } from '../wire/batch/actions.ts';
 import type { presentLine } from '../wire/batch/lines.ts';
 import type { presentBatch, presentEstimate } from '../wire/batch/present.ts';
 import type { presentFile } from '../wire/file/present.ts';
@@ -35,6 +36,9 @@ export interface RemoteBatch extends Omit<Shown, Newer>, Nullable<Pick<Shown, Ne
 }
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
+
+export type RemoteAction = ReturnType<typeof presentAction>;
+export type RemoteActionPreview = ReturnType<typeof presentPreview>;
 
 /** Estimate of a dry run. */
 export type RemoteEstimate = ReturnType<typeof presentEstimate>;

@@ -208,6 +208,7 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
 export type ResourceName =
   | 'batch'
   | 'line'
+  | 'action'
   | 'file'
   | 'key'
   | 'org'

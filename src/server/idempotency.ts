@@ -17,7 +17,7 @@ const keyLength = 255;
  */
 export function idempotencyTokens(
   incoming: Incoming,
-  route: 'batches' | 'files' | 'message_batches' | 'retries',
+  route: 'batches' | 'files' | 'message_batches' | 'retries' | 'actions',
 ): (bodyHash: string) => IdempotencyToken {
   const { headers, caller, startedAt } = incoming;
   const sent = headers['idempotency-key'];

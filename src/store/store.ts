@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { KeyStore, LedgerStore, OrgStore } from './contract/accounts.ts';
+import type { ActionStore } from './contract/actions.ts';
 import type { AuditStore } from './contract/audit.ts';
 import type { BatchStore } from './contract/batches.ts';
 import type { ChatStore } from './contract/chats.ts';
@@ -28,6 +29,7 @@ export interface Store extends Service {
   orgs: OrgStore;
   keys: KeyStore;
   sessions: SessionStore;
+  actions: ActionStore;
   audit: AuditStore;
   files: FileStore;
   batches: BatchStore;

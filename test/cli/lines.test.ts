@@ -59,3 +59,18 @@ describe('offpeak batch lines', () => {
     expect((await admin('batches', 'lines', batch, '--text', 'apple')).code).toBe(1);
   });
 });
+
+describe('offpeak batch act', () => {
+  it('counts, asks for --yes in a pipe, and acts', async () => {
+    const all = ['batch', 'act', 'retry', '--all', '--search', batch];
+    expect((await cli(...all, '--dry-run')).out).toBe('retry: 1 of 1 batch, with 1 request\n');
+    const asked = await cli(...all);
+    expect([asked.code, asked.err]).toEqual([1, expect.stringContaining('Pass --yes.')]);
+    const done = await cli(...all, '--yes', '--json');
+    expect(JSON.parse(done.out)).toMatchObject({ status: 'completed', total: 1, done: 1 });
+    expect((await cli('batch', 'act', 'pause')).err).toContain('--all');
+    expect((await cli('batch', 'act', 'pause', batch, '--all')).err).toContain('not both');
+    const operator = await admin('batches', 'act', 'cancel', batch, '--yes');
+    expect(operator.out).toMatch(/completed\ndone +0 of 1\nskipped +1\n/);
+  });
+});

@@ -40,6 +40,10 @@ beforeAll(async () => {
   const webhook = await app.call('POST', '/v1/webhooks', { key, json: { url: 'http://127.0.0.1:9/' } });
   expect([file.status, batch.status, response.status, webhook.status]).toEqual([201, 201, 200, 201]);
   const delivery = await app.call('POST', `/v1/webhooks/${webhook.json.id}/test`, { key });
+  const action = await app.call('POST', '/v1/batches/actions', {
+    key,
+    json: { action: 'pause', ids: [batch.json.id] },
+  });
   foreign = {
     file_id: file.json.id,
     batch_id: batch.json.id,
@@ -49,6 +53,7 @@ beforeAll(async () => {
     completion_id: chat.json.id,
     item_id: items.json.data[0].id,
     webhook_id: webhook.json.id,
+    action_id: action.json.id,
     delivery_id: delivery.json.id,
   };
 });

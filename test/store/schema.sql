@@ -39,6 +39,30 @@ CREATE INDEX audit_log_by_actor ON audit_log (actor, sequence);
 
 CREATE INDEX audit_log_by_target ON audit_log (target, sequence);
 
+CREATE TABLE batch_actions (
+  id text PRIMARY KEY,
+  org_id text,
+  key_id text NOT NULL,
+  key_family text,
+  options text NOT NULL,
+  status text NOT NULL,
+  total integer NOT NULL,
+  position integer NOT NULL,
+  done integer NOT NULL,
+  failed integer NOT NULL,
+  skipped integer NOT NULL,
+  failures text NOT NULL,
+  actor text,
+  owner text,
+  lease_until bigint NOT NULL,
+  created_at bigint NOT NULL,
+  ended_at bigint,
+  ids text NOT NULL);
+
+CREATE INDEX batch_actions_ended ON batch_actions (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX batch_actions_running ON batch_actions (created_at, id) WHERE status = 'running';
+
 CREATE TABLE batch_chunks (
   batch_id text NOT NULL,
   seq integer NOT NULL,

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { OperatorBatch } from '../../client/resources.ts';
 import { batchLine, batchLines } from '../batch/lines.ts';
+import { batchAct } from '../batch/act.ts';
 import { batchRetry } from '../batch/retry.ts';
 import { showOperatorBatch } from '../batch/show-batch.ts';
 import { type BatchFilters, batchFilterOptions, filterQuery } from '../shared/batch-filters.ts';
@@ -62,6 +63,7 @@ export const batches = group('batches', [
   one('pause', 'stop sending requests of a batch; its org can resume it'),
   one('resume', 'resume a paused batch'),
   batchRetry(true),
+  batchAct(true),
   update,
   batchLines(true),
   batchLine(true),

@@ -18,6 +18,7 @@ import { existingFile, openBlob } from '../shared/local-file.ts';
 import { interruptible } from '../shared/signals.ts';
 import { pollUntilDone } from './poll.ts';
 import { batchLine, batchLines } from './lines.ts';
+import { batchAct } from './act.ts';
 import { batchList } from './list.ts';
 import { createProgress, noProgress } from './progress.ts';
 import { batchRetry } from './retry.ts';
@@ -103,6 +104,7 @@ export const batch = group('batch', [
   pause,
   resume,
   batchRetry(),
+  batchAct(),
 ]);
 
 /** Command that reads or changes one batch and shows it. */

@@ -38,6 +38,7 @@ const ids: Readonly<Record<string, MountedRoute['id']>> = {
   conversation_id: { prefix: 'conv_', what: 'conversation' },
   completion_id: { prefix: 'chatcmpl_', what: 'chat completion' },
   webhook_id: { prefix: 'wh_', what: 'webhook' },
+  action_id: { prefix: 'act_', what: 'action' },
   delivery_id: { prefix: 'dlv_', what: 'delivery' },
   replica_id: { prefix: 'rep_', what: 'replica' },
   key_id: { prefix: 'key_', what: 'key' },

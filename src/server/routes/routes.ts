@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts';
 import { adminRoutes } from './admin.ts';
 import { adminBatchRoutes } from './admin-batches.ts';
+import { adminBatchActionRoutes, batchActionRoutes } from './batch-actions.ts';
 import { adminBatchLineRoutes, batchLineRoutes } from './batch-lines.ts';
 import { batchRoutes } from './batches.ts';
 import { chatRoutes } from './chat-completions.ts';
@@ -23,6 +24,7 @@ import { webhookRoutes } from './webhooks.ts';
 export const routes: readonly Route[] = [
   ...batchRoutes,
   ...batchLineRoutes,
+  ...batchActionRoutes,
   ...fileRoutes,
   ...chatRoutes,
   ...responseRoutes,
@@ -38,6 +40,7 @@ export const routes: readonly Route[] = [
   ...secretsRoutes,
   ...adminBatchRoutes,
   ...adminBatchLineRoutes,
+  ...adminBatchActionRoutes,
   ...controlRoutes,
   ...loadRoutes,
   ...serverRoutes,

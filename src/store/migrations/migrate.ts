@@ -15,6 +15,7 @@ import { keyFamilies } from './0012-key-families.ts';
 import { batchesByEndpoint } from './0013-batches-by-endpoint.ts';
 import { lineRuns } from './0014-line-runs.ts';
 import { upgrades } from './0015-upgrades.ts';
+import { batchActions } from './0016-batch-actions.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   batchesByEndpoint,
   lineRuns,
   upgrades,
+  batchActions,
 ];
 
 /**

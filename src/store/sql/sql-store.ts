@@ -1,6 +1,7 @@
 import type { Service } from '../../base/service.ts';
 import type { Db } from '../db.ts';
 import type { Store } from '../store.ts';
+import { createActions } from './batches/actions.ts';
 import { createAuditLog } from './accounts/audit.ts';
 import { createBatchRows } from './batches/batches.ts';
 import { createChats } from './responses/chats.ts';
@@ -39,6 +40,7 @@ export function createSqlStore(db: Db): StoreOperations {
     orgs: createOrgs(db),
     keys: createKeys(db),
     sessions: createSessions(db),
+    actions: createActions(db),
     audit: createAuditLog(db),
     files: createFiles(db),
     batches: {

@@ -21,7 +21,7 @@ export function parseBatchListQuery(query: Query) {
 }
 
 /** Reads the filters of lists and streams of batches. @throws ApiError `validation_error` */
-function parseBatchFilters(query: Query) {
+export function parseBatchFilters(query: Query) {
   const status = choiceParam(query, 'status', batchStatuses);
   const createdAfter = instantParam(query, 'created_after');
   const createdBefore = instantParam(query, 'created_before');
