@@ -137,7 +137,7 @@ export function keyFamilyTests(on: Stores): void {
           expect(await process.claim()).toEqual([]);
           await process.send(1 + whole(3), batches, (batch) => {
             sends++;
-            // What the ledger has leaves room, so that only requests in flight overshoot.
+            // Charges in the ledger leave room, so that only requests in flight overshoot.
             expect(spent.get(familyOf(batch)) ?? 0).toBeLessThan(budgets.get(familyOf(batch))!);
           });
           if (whole(2) === 0)
