@@ -14,6 +14,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // A test measures the first load.
+    chunkSizeWarningLimit: 1_000,
     rolldownOptions: {
       // Packages mark files for React's servers, which the console has none of.
       checks: { moduleLevelDirective: false },

@@ -20,6 +20,8 @@ const files = ['package-lock.json', 'tsconfig.json', 'tools/console.mjs'];
 export async function buildConsole() {
   const hash = hashSources();
   if (isConsoleCurrent(hash)) return;
+  // React has other code for development, which Vite takes where the environment says so.
+  process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
   const temporary = join(root, 'dist', `.console-${process.pid}`);
   try {

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';

@@ -7,7 +7,7 @@ import { send } from './send.ts';
 export const apiBase = '/console/api';
 
 /** Calls of the API with the types of its OpenAPI document: `api.GET('/v1/batches', { params: { query: { limit: 100 } } })`. */
-export const api = createClient<paths>({ baseUrl: apiBase, fetch: send });
+export const api = createClient<paths, 'application/json'>({ baseUrl: apiBase, fetch: send });
 
 /**
  * Body of a successful answer.

@@ -1,4 +1,11 @@
-import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import {
+  type QueryClient,
+  useMutation,
+  useQuery,
+  useQueryClient,
+  type UseQueryResult,
+} from '@tanstack/react-query';
+import { hasScope as includesScope } from '../../../src/core/org.ts';
 import type { ConsoleSessionBody } from '../../../src/wire/admin/console-session.ts';
 import { sendJson } from './send.ts';
 
@@ -32,11 +39,15 @@ export function useSignIn() {
       ),
     gcTime: 0,
     onSuccess(session) {
-      // What the session before it showed may be none of this one's business.
-      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+      forgetAll(queries);
       queries.setQueryData(sessionKey, session);
     },
   });
+}
+
+/** Forgets what the session showed: the next one may see less. */
+function forgetAll(queries: QueryClient): void {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
 }
 
 /** Ends the session and forgets everything that it showed. */
@@ -45,8 +56,8 @@ export function useSignOut() {
   return useMutation({
     mutationFn: () => sendJson(new Request(path, { method: 'DELETE' })),
     onSettled() {
-      queries.clear();
       queries.setQueryData(sessionKey, null);
+      forgetAll(queries);
     },
   });
 }
@@ -58,7 +69,7 @@ export function useSession(): Session {
   return data;
 }
 
-/** True where the key has a scope. An admin also sees usage. */
+/** True where the key has a scope, or the one that it is a part of: `batches` includes `batches:read`. */
 export function hasScope(session: Pick<Session, 'scopes'>, scope: Scope): boolean {
-  return session.scopes.includes(scope) || (scope === 'usage' && session.scopes.includes('admin'));
+  return includesScope(session.scopes, scope) || (scope === 'usage' && hasScope(session, 'admin:read'));
 }

@@ -13,21 +13,9 @@ import {
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
-import css from './data-table.module.css';
+import { type Column, minWidth } from './column.ts';
+import css from './table.module.css';
 import { useRowKeys } from './use-row-keys.ts';
-
-export interface Column<Row extends RowData> {
-  /** Name in the address and in `visible`. */
-  id: string;
-  header: string;
-  cell: (row: Row) => ReactNode;
-  /** `end` for numbers. */
-  align?: 'end';
-  /** Pixels; columns without a width share what is left. */
-  width?: number;
-  /** Value to sort by; a column without one cannot be sorted. */
-  sortBy?: (row: Row) => string | number;
-}
 
 interface DataTableProps<Row extends RowData> {
   /** Name of the table for screen readers, not shown. */
@@ -63,7 +51,6 @@ const features = tableFeatures({
 });
 
 const rowHeight = 36;
-const flexibleWidth = 160;
 const noSelection: RowSelectionState = {};
 const noSorting: SortingState = [];
 
@@ -105,7 +92,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   });
 
   const shown = columns.filter(({ id }) => visible?.includes(id) ?? true);
-  const width = shown.reduce((sum, { width: each = flexibleWidth }) => sum + each, onSelect ? 36 : 0);
+  const width = minWidth(shown) + (onSelect ? 36 : 0);
   const span = shown.length + (onSelect ? 1 : 0);
   return (
     <div ref={box} className={css.box} style={{ maxHeight: height }}>

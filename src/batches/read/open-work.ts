@@ -16,6 +16,8 @@ export interface OpenWorkReport {
   batches: readonly OpenBatch[];
   /** Without work that is paused, and batches whose org may not spend. */
   models: readonly ModelWork[];
+  /** Tokens per second that all processes together complete of a model; null while unknown. */
+  rateOf: (model: string) => number | null;
 }
 
 export interface OpenWorkDeps extends TimesDeps {
@@ -69,6 +71,7 @@ export class OpenWork {
         runnable.flatMap((batch) => this.#workOf(batch)),
         rateOf,
       ),
+      rateOf,
     };
   }
 

@@ -52,6 +52,10 @@ export const queueSchema = list(
       description:
         'Time that they take at the measured rate of all processes; null while the rate is unknown or the model waits.',
     }),
+    tokens_per_second: t.numberOrNull({
+      description:
+        'Estimated tokens of batches that all processes completed per second, over the last minutes in which they ran; null while unknown.',
+    }),
     slack_seconds: t.numberOrNull({
       description:
         'Least time to spare of any batch: its time left minus the work that is due before or with it. Negative if it will miss its window at the measured rate. Null without work, and while the rate is unknown or the model waits.',

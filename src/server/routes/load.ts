@@ -20,7 +20,7 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     answer: queueSchema,
     async handle(_incoming, services) {
       const { accounts, batches, peers } = services;
-      const [{ models: work }, orgs] = await Promise.all([batches.openWork(), accounts.orgs.list()]);
+      const [{ models: work, rateOf }, orgs] = await Promise.all([batches.openWork(), accounts.orgs.list()]);
       const byModel = new Map(work.map((each) => [each.model, each]));
       const shares = new Map(orgs.map(({ id, name, weight }) => [id, { name, weight }]));
       const slots = slotsByModel(services);
@@ -28,6 +28,7 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
       const data = [...ids].map((model) =>
         presentModelQueue(model, slots.get(model) ?? noSlots, shares, {
           work: byModel.get(model),
+          rate: rateOf(model),
           waiting: batches.modelWaiting(model),
         }),
       );

@@ -17,6 +17,8 @@ export interface ModelSlots {
 export interface ModelLoad {
   /** Absent for a model without work. */
   work?: ModelWork | undefined;
+  /** Tokens per second; null while unknown. */
+  rate: number | null;
   waiting: Waiting | null;
 }
 
@@ -30,7 +32,7 @@ export function presentModelQueue(
   model: string,
   { slots, found, inUse, inFlight }: ModelSlots,
   orgs: ReadonlyMap<string, OrgShare>,
-  { work, waiting: stop }: ModelLoad,
+  { work, rate, waiting: stop }: ModelLoad,
 ) {
   const waiting = work?.orgs ?? [];
   const weightOf = (orgId: string) => orgs.get(orgId)?.weight ?? 1;
@@ -42,6 +44,7 @@ export function presentModelQueue(
     tokens: work?.tokens ?? 0,
     // The rate so far does not tell when a model takes requests again.
     seconds: stop ? null : work ? rounded(work.seconds) : 0,
+    tokens_per_second: rounded(rate),
     slack_seconds: stop || !work ? null : rounded(work.slackSeconds),
     slots,
     found,

@@ -1,15 +1,31 @@
-import { useSession } from '../../api/session.ts';
+import { hasScope, useSession } from '../../api/session.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
 import { Screen } from '../../parts/screen.tsx';
-import { Attention } from './attention.tsx';
-import { WorkLeft } from './work-left.tsx';
+import { Concerns } from './concerns.tsx';
+import { Engines } from './engines.tsx';
+import { Models } from './models.tsx';
+import { OpenBatches } from './open-batches.tsx';
+import { Summary } from './summary.tsx';
 
-/** What needs attention, and the work that is left: of all orgs for an admin, otherwise of the own org. */
+/** The state of the moment: of all orgs for an admin, otherwise of the own org. */
 export function Overview() {
-  const isAdmin = useSession().scopes.includes('admin');
+  const session = useSession();
+  const isAdmin = hasScope(session, 'admin:read');
+  if (!isAdmin && !hasScope(session, 'batches:read'))
+    return (
+      <Screen title="Overview">
+        <EmptyState title="This key shows no batches.">
+          <p>To see those of its org, sign in with a key that has the scope batches or batches:read.</p>
+        </EmptyState>
+      </Screen>
+    );
   return (
     <Screen title="Overview">
-      <Attention isAdmin={isAdmin} />
-      {isAdmin && <WorkLeft />}
+      <Summary isAdmin={isAdmin} />
+      <Concerns isAdmin={isAdmin} />
+      <OpenBatches isAdmin={isAdmin} />
+      {isAdmin && <Models />}
+      {isAdmin && <Engines />}
     </Screen>
   );
 }

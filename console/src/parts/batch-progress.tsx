@@ -1,0 +1,30 @@
+import { Bar } from './bar.tsx';
+import css from './batch-progress.module.css';
+import { count, percent } from './format.ts';
+
+interface BatchProgressProps {
+  batch: {
+    request_counts: { total: number; completed: number; failed: number };
+    progress: { running: number };
+  };
+}
+
+/** Lines of a batch that are done, failed and running, as a bar and in percent. */
+export function BatchProgress({ batch }: BatchProgressProps) {
+  const { total, completed, failed } = batch.request_counts;
+  const { running } = batch.progress;
+  return (
+    <span className={css.progress}>
+      <Bar
+        label={`${count(completed)} of ${count(total)} done, ${count(failed)} failed, ${count(running)} running`}
+        total={total}
+        parts={[
+          { kind: 'done', value: completed },
+          { kind: 'failed', value: failed },
+          { kind: 'running', value: running },
+        ]}
+      />
+      <span className={css.percent}>{percent(completed + failed, total)}</span>
+    </span>
+  );
+}

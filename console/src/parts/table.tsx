@@ -1,0 +1,46 @@
+import { type Column, minWidth } from './column.ts';
+import css from './table.module.css';
+
+interface TableProps<Row> {
+  /** Name of the table for screen readers, not shown. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowId: (row: Row) => string;
+}
+
+/** Table of a few rows, all shown. `DataTable` is for many. It scrolls sideways in its own box. */
+export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
+  return (
+    <div className={css.box} role="region" aria-label={caption} tabIndex={0}>
+      <table className={css.table} style={{ minWidth: minWidth(columns) }}>
+        <caption className="visually-hidden">{caption}</caption>
+        <colgroup>
+          {columns.map(({ id, width }) => (
+            <col key={id} style={{ width }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr>
+            {columns.map(({ id, header, align }) => (
+              <th key={id} scope="col" data-align={align}>
+                {header}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowId(row)}>
+              {columns.map(({ id, cell, align }) => (
+                <td key={id} data-align={align}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

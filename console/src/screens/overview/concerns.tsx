@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query';
+import { hasScope, useSession } from '../../api/session.ts';
+import { Code } from '../../parts/code.tsx';
+import type { Column } from '../../parts/column.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Section } from '../../parts/screen.tsx';
+import { State } from '../../parts/state.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { type Concern, collectConcerns } from './attention.ts';
+import { openBatchesQuery, replicasQuery, webhooksQuery } from './queries.ts';
+
+const columns: readonly Column<Concern>[] = [
+  { id: 'state', header: 'State', width: 150, cell: ({ kind, word }) => <State kind={kind}>{word}</State> },
+  {
+    id: 'subject',
+    header: 'Batch, server or webhook',
+    width: 280,
+    cell: ({ subject, id }) => <span title={id}>{subject}</span>,
+  },
+  { id: 'why', header: 'Why', cell: ({ why }) => <span title={why}>{why}</span> },
+  { id: 'org', header: 'Org', width: 120, cell: ({ org }) => org ?? '–' },
+  { id: 'due', header: 'Due', width: 100, align: 'end', cell: ({ due }) => <Time at={due} /> },
+];
+
+/** Batches at risk, waiting or failing, servers that are down, and disabled webhooks. */
+export function Concerns({ isAdmin }: { isAdmin: boolean }) {
+  const session = useSession();
+  const batches = useQuery(openBatchesQuery(isAdmin));
+  const replicas = useQuery({ ...replicasQuery, enabled: isAdmin });
+  const webhooks = useQuery({ ...webhooksQuery, enabled: hasScope(session, 'batches:read') });
+  return (
+    <Section title="Needs attention">
+      <QueryView query={batches} what="The batches" rows={2}>
+        {(open) => {
+          const concerns = collectConcerns(open, replicas.data ?? [], webhooks.data ?? []);
+          if (concerns.length > 0)
+            return (
+              <Table
+                caption="What needs attention"
+                columns={isAdmin ? columns : columns.filter(({ id }) => id !== 'org')}
+                rows={concerns}
+                rowId={({ id }) => id}
+              />
+            );
+          if (open.length > 0) return <EmptyState title="Nothing: no batch is at risk, stuck or failing." />;
+          return (
+            <EmptyState title="No batch is open.">
+              <Code label="Run a batch" text="offpeak batch run requests.jsonl -o results.jsonl" />
+            </EmptyState>
+          );
+        }}
+      </QueryView>
+    </Section>
+  );
+}
