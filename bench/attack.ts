@@ -60,11 +60,13 @@ export const attack: Workload = {
       const notes: string[] = [];
       for (const each of attacksWith(key)) {
         const took: Record<'alone' | 'beside', number[]> = { alone: [], beside: [] };
-        let statuses = '';
+        let [statuses, busy] = ['', 0];
         for (let round = 0; round < rounds; round++) {
           took.alone.push(await p99(offpeak, each.victimModel));
           const running = await beginAttack(offpeak, each);
+          const [began, { cpuUs }] = [performance.now(), await offpeak.figures()];
           took.beside.push(await p99(offpeak, each.victimModel));
+          busy = ((await offpeak.figures()).cpuUs - cpuUs) / 1_000 / (performance.now() - began);
           statuses = await running.end();
         }
         // The best rounds: other work on the machine makes any round worse.
@@ -75,7 +77,9 @@ export const attack: Workload = {
           value: beside / alone,
           atMost: 2,
         });
-        notes.push(`Attack ${each.name}: answers by status in the last round ${statuses}.`);
+        notes.push(
+          `Attack ${each.name}: answers by status in the last round ${statuses}, with ${Math.round(100 * busy)} % of a core used by the server.`,
+        );
         if (each.victimModel === undefined) continue;
         const running = await beginAttack(offpeak, each);
         figures.push({

@@ -24,7 +24,7 @@ export interface Attack {
 }
 
 /** Rows that the attacks read. */
-const stored = { chats: 12_000, files: 10_000 } as const;
+const stored = { chats: 12_000, files: 10_000, bills: 10_000 } as const;
 
 /** The attacks with one key of their own, or with none. @param key of the attacking org */
 export function attacksWith(key: string): Attack[] {
@@ -113,5 +113,10 @@ export function plantRows(data: string): void {
      SELECT printf('file-%032x', n), ${org}, 'batch', 'requests of today.jsonl', 1, printf('blob_%032x', n), '', 1,
        '/v1/chat/completions', ? FROM numbers`,
   ).run(stored.files, now);
+  db.prepare(
+    `INSERT INTO usage_ledger (source_id, model, org_id, day, requests, input_tokens, cached_tokens, output_tokens,
+       reasoning_tokens, amount) ${numbers}
+     SELECT printf('batch_%032x', n), 'bench', ${org}, ?, 1, 100, 0, 100, 0, 50000 FROM numbers`,
+  ).run(stored.bills, new Date(now).toISOString().slice(0, 10));
   db.close();
 }
