@@ -16,7 +16,7 @@ import { configKeys, environmentKeys } from '../src/config/keys.ts';
 import { batchStatuses } from '../src/core/batch.ts';
 import { errorCatalog } from '../src/core/errors.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
-import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
+import { batchHistorySchema, batchSchema } from '../src/server/openapi/answer-schemas.ts';
 import { openApiPath } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
 import { validator } from '../src/wire/schema/validate.ts';
@@ -309,6 +309,11 @@ describe('docs/batches.md', () => {
     expect(Object.keys(batch).toSorted()).toEqual(
       Object.keys((batchSchema as { properties: object }).properties).toSorted(),
     );
+  });
+
+  it('shows a valid history with every field', () => {
+    const history = JSON.parse(fences.find(({ name }) => name === 'history')?.text ?? '') as object;
+    expect(validator(batchHistorySchema as never)(history)).toEqual([]);
   });
 
   it('lists every state', () => {

@@ -5,10 +5,12 @@ import type { Waiting } from '../core/waiting.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { BatchActions } from './actions/batch-actions.ts';
-import type { BatchFilters } from './read/list-all.ts';
 import type { OpenWorkReport } from './read/open-work.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { LineDetail, LinePage, LineQuery } from '../wire/batch/lines.ts';
+import type { BatchHistory } from '../core/batch-history.ts';
+import type { BatchFilters, StreamFilters } from './read/match.ts';
+import type { ChangePage } from './watch/batch-changes.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files. Starting it starts the run loop. */
@@ -96,6 +98,17 @@ export interface Batches extends Service {
   line(caller: Caller, id: string, name: string, signal: AbortSignal): Promise<LineDetail>;
   /** Actions on many batches. */
   readonly actions: Pick<BatchActions, 'preview' | 'create' | 'get' | 'cancel'>;
+  /**
+   * Changes of the batches that match, at most one a second of each batch, and of those that matched before.
+   * @param position of an earlier page (`ChangePage`)
+   */
+  followAll(
+    filters: StreamFilters,
+    position: string | undefined,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<ChangePage>>;
+  /** A batch, and its progress and waits over time. @throws ApiError `not_found` */
+  history(caller: Caller, id: string): Promise<{ view: BatchView; history: BatchHistory; now: number }>;
   /** Result lines after line `after` that are committed now; the bytes never change. */
   results(caller: Caller, id: string, stream: ResultStream, after: number): Promise<ResultLines>;
 }

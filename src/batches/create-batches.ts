@@ -1,8 +1,9 @@
 import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
-import type { BatchQuery, BatchSnapshot } from '../store/contract/batches.ts';
+import type { BatchQuery } from '../store/contract/batches.ts';
 import { createAudit } from '../accounts/audit.ts';
+import { noHistory } from '../core/batch-history.ts';
 import { createActOnBatch } from './actions/act-on-batch.ts';
 import { BatchActions } from './actions/batch-actions.ts';
 import type { Batches } from './batches.ts';
@@ -26,9 +27,12 @@ import { createLineReader } from './read/line-reader.ts';
 import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
-import { suspectKills } from './claimed/poison-suspects.ts';
-import { toBatchView } from './read/view.ts';
-import { namedModels, createWaitSources, crashSuspected, findWaiting } from './read/waiting.ts';
+import { createMatcher } from './read/match.ts';
+import { createViews } from './views.ts';
+import { createWaitSources } from './read/waiting.ts';
+import { BatchChanges } from './watch/batch-changes.ts';
+import { BatchWatch } from './watch/batch-watch.ts';
+import { HistoryRecorder } from './watch/history-recorder.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 
 /** Owner of the scans of operators, who have no org. */
@@ -88,27 +92,28 @@ export function createBatches(deps: BatchesDeps): Batches {
   const openWork = new OpenWork({ ...context, throughput: runner.throughput });
   const waitSources = createWaitSources({ ...context, storage: (id) => runner.storage(id) });
 
-  const view = async ({ batch, ledger, running, errorSummary }: BatchSnapshot): Promise<BatchView> => {
-    // Of the claimed lines; those that peers have not sent are unknown.
-    const inFlight = Math.max(0, running - runner.work.chunks.unsentOf(batch.id));
-    const waiting =
-      findWaiting(batch, inFlight, waitSources) ??
-      (running === 0 && (await isSuspected(batch)) ? crashSuspected(batch) : null);
-    const place =
-      waiting?.reason === 'queued' ? await store.batches.queuePlace(batch, namedModels(batch)) : null;
-    const times = runTimes(context, batch.orgId, batch.model);
-    return toBatchView(batch, ledger, { running: inFlight, errorSummary, waiting, place, times });
-  };
-
-  const isSuspected = async ({ id, status, closing }: Batch) =>
-    status === 'in_progress' && closing === null && ((await store.batches.minKills(id)) ?? 0) >= suspectKills;
+  const views = createViews({
+    ...context,
+    waitSources,
+    unsent: (id) => runner.work.chunks.unsentOf(id),
+  });
+  const { viewOwned } = views;
+  const changes = new BatchChanges(worker);
+  const batchWatch = new BatchWatch({
+    ...context,
+    waitSources,
+    sending: () => runner.work.chunks.sending(),
+    view: views.view,
+    changes,
+    histories: new HistoryRecorder(store.histories),
+  });
 
   const eventStreams = new BatchEventStreams({
     clock: deps.clock,
     log,
     async read(id) {
       const picture = await store.batches.snapshot(id);
-      return picture && view(picture);
+      return picture && views.view(picture);
     },
   });
 
@@ -119,32 +124,12 @@ export function createBatches(deps: BatchesDeps): Batches {
     return { of, lines: await failedLines({ ...deps, now: time.now() }, of, errors.bytes, codes) };
   };
 
-  const viewOwned = async (orgId: string, id: string): Promise<BatchView> => {
-    const picture = await store.batches.snapshot(id, orgId);
-    if (!picture) throw notFound('batch');
-    return view(picture);
-  };
-
-  /** Views of a list. Final batches do not change, so their ledger rows are read together. */
-  const viewListed = async (listed: readonly Batch[]): Promise<BatchView[]> => {
-    const ended = listed.filter(({ status }) => isFinal(status)).map(({ id }) => id);
-    const ledger = Map.groupBy(await store.ledger.forSources(ended), (row) => row.sourceId);
-    const pictureOf = async (batch: Batch) => {
-      if (!isFinal(batch.status)) return store.batches.snapshot(batch.id);
-      const errorSummary = batch.err > 0 ? await store.results.errorSummary(batch.id) : [];
-      return { batch, ledger: ledger.get(batch.id) ?? [], running: 0, errorSummary };
-    };
-    const pictures = await Promise.all(listed.map(pictureOf));
-    // An open batch may have ended and been deleted meanwhile.
-    return Promise.all(pictures.filter((picture) => picture !== undefined).map(view));
-  };
-
   const listPage = async (orgId: string, query: BatchQuery) => {
     const page = await store.batches.list(orgId, { ...query, limit: query.limit + 1 });
     const hasMore = page.length > query.limit;
     // The extra row is at the end away from the cursor.
     const start = hasMore && query.before !== undefined ? 1 : 0;
-    return { batches: await viewListed(page.slice(start, start + query.limit)), hasMore };
+    return { batches: await views.viewListed(page.slice(start, start + query.limit)), hasMore };
   };
 
   const listing: ListAllDeps = {
@@ -153,7 +138,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     models: peers,
     waitSources,
     timesOf: ({ orgId, model }) => runTimes(context, orgId, model),
-    views: viewListed,
+    views: views.viewListed,
   };
 
   const owned = async (orgId: string, id: string): Promise<Batch> => {
@@ -162,22 +147,10 @@ export function createBatches(deps: BatchesDeps): Batches {
     return batch;
   };
 
-  /** Views for what the row of a batch tells. */
-  const lightViews = async (listed: readonly Batch[]): Promise<BatchView[]> =>
-    listed.map((batch) =>
-      toBatchView(batch, [], {
-        running: 0,
-        errorSummary: [],
-        waiting: null,
-        place: null,
-        times: runTimes(context, batch.orgId, batch.model),
-      }),
-    );
-
   const actions = new BatchActions({
     ...context,
     async *matching(orgId, filter, signal) {
-      const from = filter.waiting === undefined ? { ...listing, views: lightViews } : listing;
+      const from = filter.waiting === undefined ? { ...listing, views: views.viewRows } : listing;
       for (let after: string | undefined; ;) {
         const query = { ...filter, orgId, order: 'asc', limit: 250, after } as const;
         const page = await listAll(from, query, orgId ?? operators, signal);
@@ -210,6 +183,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       runner.start();
       maintenance.start();
       actions.start();
+      await batchWatch.start();
     },
 
     stop() {
@@ -313,6 +287,17 @@ export function createBatches(deps: BatchesDeps): Batches {
       return lineReader.one(await owned(caller.orgId, id), name, signal);
     },
 
+    async followAll(filters, position, signal) {
+      await batchWatch.collect();
+      return changes.read(JSON.stringify(filters), createMatcher(peers, filters), position, signal);
+    },
+
+    async history({ orgId }, id) {
+      const shown = await viewOwned(orgId, id);
+      const [history = noHistory] = await store.histories.get([id]);
+      return { view: shown, history, now: time.now() };
+    },
+
     async results(caller, id, stream, after) {
       return readResults(reading, await owned(caller.orgId, id), stream, after);
     },
@@ -327,8 +312,10 @@ export function createBatches(deps: BatchesDeps): Batches {
 
   async function stopOnce(): Promise<void> {
     eventStreams.stop();
+    changes.stop();
     if (!started) return;
     await actions.stop();
+    await batchWatch.stop();
     await maintenance.stop();
     await runner.drain(deps.drainMs);
     await heartbeat.stop();

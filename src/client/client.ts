@@ -16,6 +16,7 @@ import type {
   RemoteActionPreview,
   RemoteEstimate,
   RemoteFile,
+  RemoteHistory,
   RemoteKey,
   RemoteRotation,
   RemoteLineDetail,
@@ -180,6 +181,17 @@ export function createClient(options: TransportOptions) {
           if (isFinal(batch.status)) return;
         }
       },
+      /** Batches of the org after each change, until the signal aborts. */
+      async *allEvents(signal: AbortSignal) {
+        const call = { path: apiPath('batches', 'events'), signal };
+        for await (const event of streamEvents<RemoteBatch | { object: 'batch.stream' }>(
+          transport,
+          call,
+          'list',
+        ))
+          if (event.object !== 'batch.stream') yield event as RemoteBatch;
+      },
+      history: (id: string) => get<RemoteHistory>(apiPath('batches', id, 'history')),
       /** Result lines so far, without the first `after` ones. */
       async results(id: string, stream: ResultStream, after: number) {
         const query = { after: after === 0 ? undefined : after };

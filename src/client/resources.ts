@@ -8,6 +8,7 @@ import type { presentSecrets } from '../wire/admin/secrets.ts';
 import type { presentAction, presentPreview } from '../wire/batch/actions.ts';
 import type { presentLine } from '../wire/batch/lines.ts';
 import type { presentBatch, presentEstimate } from '../wire/batch/present.ts';
+import type { presentHistory } from '../wire/batch/history.ts';
 import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
 import type { presentDelivery, presentWebhook } from '../wire/webhooks/webhook.ts';
@@ -64,6 +65,8 @@ export interface LinePage {
   next_after: number | null;
   seed?: number;
 }
+/** Progress of a batch over time. */
+export type RemoteHistory = ReturnType<typeof presentHistory>;
 
 /** Reason and start of a wait (`docs/engines/README.md`). */
 export type RemoteWaiting = NonNullable<RemoteBatch['waiting']>;

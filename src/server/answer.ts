@@ -6,7 +6,7 @@ type Headers = Record<string, string>;
 export type Answer =
   | { kind: 'json'; status: number; headers: Headers; text: string }
   | { kind: 'bytes'; status: 200 | 206; headers: Headers; bytes: AsyncIterable<Uint8Array> | null }
-  | { kind: 'events'; events: AsyncIterable<string>; failed: (error: ApiError) => string };
+  | { kind: 'events'; events: AsyncIterable<string | Uint8Array>; failed: (error: ApiError) => string };
 
 export function json(status: number, body: object, headers: Headers = {}): Answer {
   return jsonText(status, JSON.stringify(body), headers);
@@ -27,9 +27,12 @@ export function bytes(
 }
 
 /**
- * Server-sent events. Each string holds complete events, any number of them. When the source fails before its first
+ * Server-sent events. Each part holds complete events, any number of them. When the source fails before its first
  * event, the answer is an ordinary error; later, `failed` returns the last event.
  */
-export function events(source: AsyncIterable<string>, failed: (error: ApiError) => string): Answer {
+export function events(
+  source: AsyncIterable<string | Uint8Array>,
+  failed: (error: ApiError) => string,
+): Answer {
   return { kind: 'events', events: source, failed };
 }

@@ -17,7 +17,7 @@ export interface EventStream {
   /** Called before the first byte. */
   headers: () => Record<string, string>;
   /** Complete events, or ''. */
-  events: AsyncIterable<string>;
+  events: AsyncIterable<string | Uint8Array>;
   /** Last event of a stream that failed. */
   toErrorEvent: (error: unknown) => string;
   clock: Clock;
@@ -35,7 +35,7 @@ export async function writeEvents(stream: EventStream): Promise<void> {
   let lastWrite = clock.monotonic();
   let timer = clock.after(keepAliveMs, tick);
 
-  function write(text: string): boolean {
+  function write(text: string | Uint8Array): boolean {
     if (response.destroyed) return true;
     if (!response.headersSent) {
       stream.takeOver();
@@ -53,7 +53,7 @@ export async function writeEvents(stream: EventStream): Promise<void> {
 
   try {
     for (let next = await source.next(); !next.done; next = await source.next()) {
-      if (next.value !== '' && !write(next.value) && response.writableLength > maxBufferedBytes)
+      if (next.value.length > 0 && !write(next.value) && response.writableLength > maxBufferedBytes)
         await drained(response, signal);
       if (response.destroyed) return;
     }

@@ -7,6 +7,7 @@ import type { ChatStore } from './contract/chats.ts';
 import type { ControlStore } from './contract/controls.ts';
 import type { ConversationStore } from './contract/conversations.ts';
 import type { FileStore } from './contract/files.ts';
+import type { HistoryStore } from './contract/histories.ts';
 import type { LimitStore } from './contract/limits.ts';
 import type { ResponseStore } from './contract/responses.ts';
 import type { ResultStore } from './contract/results.ts';
@@ -33,6 +34,7 @@ export interface Store extends Service {
   audit: AuditStore;
   files: FileStore;
   batches: BatchStore;
+  histories: HistoryStore;
   results: ResultStore;
   responses: ResponseStore;
   conversations: ConversationStore;

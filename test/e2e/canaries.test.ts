@@ -123,7 +123,9 @@ it('C01, C04: no secret is in a log, an error, the metrics, the traces, the data
   // Sealing all secrets anew would hide one that was stored in clear.
   const others = routes.filter(({ path }) => path !== '/v1/admin/secrets/rotate');
   for (const { method, path, access, docs } of others) {
-    const key = access === 'admin' ? adminKey : processKey;
+    const key = access.startsWith('admin') ? adminKey : processKey;
+    // A stream of all batches does not end by itself.
+    const isEndless = docs.answer.type === 'text/event-stream' && !path.includes(':');
     const wrongKeys = [made[0]!, upstreamKey];
     for (const each of [key, ...wrongKeys]) {
       const withKey = path.replaceAll(/:\w+/g, each);
@@ -133,7 +135,7 @@ it('C01, C04: no secret is in a log, an error, the metrics, the traces, the data
         const own = [each, ...(body === undefined ? [] : [upstreamKey, made[0]!])];
         const foreign = [...configured, ...made].filter((secret) => !own.includes(secret));
         expect([method, path, found(answer, foreign)]).toEqual([method, path, []]);
-        if (each === key) {
+        if (each === key && !isEndless) {
           const plain = await call(method, path.replaceAll(/:\w+/g, 'x'), each, body);
           const sent = body?.includes(upstreamKey) ? foreign : [...configured, ...made];
           expect([method, path, found(plain, sent)]).toEqual([method, path, []]);

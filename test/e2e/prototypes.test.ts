@@ -37,7 +37,7 @@ it('C28: no request changes a prototype, and the server has no __proto__', async
   expect(writes.length).toBeGreaterThan(15);
   const messages = '"messages":[{"role":"user","content":"hi","__proto__":{"polluted":1}}]';
   for (const { method, path, access } of writes) {
-    const key = access === 'admin' ? adminKey : 'test-key-0123456789-abcdefghijklmnop';
+    const key = access.startsWith('admin') ? adminKey : 'test-key-0123456789-abcdefghijklmnop';
     const body = `{"model":"tiny","name":"a","url":"https://93.184.216.34/","input":"hi",${messages},${poisoned}}`;
     const { status } = await post(key, method, path.replaceAll(/:\w+/g, '__proto__'), body);
     expect([method, path, status < 500]).toEqual([method, path, true]);

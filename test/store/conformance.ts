@@ -23,6 +23,7 @@ import { queuedWorkTests } from './conformance/queued-work.ts';
 import { recordTests } from './conformance/record.ts';
 import { sessionTests } from './conformance/sessions.ts';
 import { responseTests } from './conformance/responses.ts';
+import { watchingTests } from './conformance/watching.ts';
 import { webhookTests } from './conformance/webhooks.ts';
 import { workerTests } from './conformance/workers.ts';
 
@@ -75,6 +76,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     creationTests(stores);
     batchTests(stores);
     allBatchesTests(stores);
+    watchingTests(stores);
     chunkTests(stores);
     placeTests(stores);
     queueTests(stores);

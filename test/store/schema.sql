@@ -86,6 +86,14 @@ CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, k
 
 CREATE INDEX batch_chunks_to_close ON batch_chunks (due, batch_id) WHERE state = 'ready' AND seq = 0;
 
+CREATE TABLE batch_histories (
+  batch_id text PRIMARY KEY,
+  updated_at bigint NOT NULL,
+  interval_ms bigint NOT NULL,
+  points text NOT NULL,
+  waits text NOT NULL,
+  omitted_waits integer NOT NULL);
+
 CREATE TABLE batch_pauses (
   model text NOT NULL,
   org_id text NOT NULL,

@@ -96,6 +96,13 @@ export class ClaimedChunks {
     return this.#inFlight.get(model) ?? 0;
   }
 
+  /** Batches with lines in flight. */
+  sending(): Set<string> {
+    return new Set(
+      [...this.#chunks.values()].filter(({ inFlight }) => inFlight > 0).map(({ batch }) => batch.id),
+    );
+  }
+
   totalInFlight(): number {
     return [...this.#inFlight.values()].reduce((sum, n) => sum + n, 0);
   }

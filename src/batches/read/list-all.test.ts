@@ -6,7 +6,8 @@ import type { Waiting } from '../../core/waiting.ts';
 import type { AllBatchesQuery } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import { createScanGate } from '../../store/scan-gate.ts';
-import { type BatchFilters, listAll, type ListAllDeps } from './list-all.ts';
+import { listAll, type ListAllDeps } from './list-all.ts';
+import type { BatchFilters } from './match.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
 const model = { id: 'm1', aliases: ['alias'], serves: ['chat' as const], prices: price, createdAt: 0 };

@@ -1,35 +1,17 @@
 import type { FairGate } from '../../base/fair-gate.ts';
 import { heavySlices } from '../../base/loop-slices.ts';
-import { type Batch, type BatchStatus, isFinal } from '../../core/batch.ts';
+import { type Batch, isFinal } from '../../core/batch.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { WaitingReason } from '../../core/waiting.ts';
 import type { AllBatchesQuery, BatchStore } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { RunTimes } from '../deadline-risk.ts';
 import { isAtRisk } from './view.ts';
-import { findWaiting, namedModels, type WaitSources } from './waiting.ts';
+import { type BatchFilters, namesModel, type WaitingFilter, waitsFor } from './match.ts';
+import { findWaiting, type WaitSources } from './waiting.ts';
 
 /** Rows that one statement reads where most may not match: some milliseconds of an embedded database. */
 const rowsPerRead = 250;
-
-/** Reason for waiting, or any reason. */
-export type WaitingFilter = WaitingReason | 'any';
-
-/** Filters of operators over the batches of all orgs. */
-export interface BatchFilters extends Pick<
-  AllBatchesQuery,
-  'after' | 'order' | 'createdAfter' | 'createdBefore'
-> {
-  limit: number;
-  orgId?: string | undefined;
-  /** Id or alias of a model that a request of the batch names. */
-  model?: string | undefined;
-  status?: BatchStatus | undefined;
-  waiting?: WaitingFilter | undefined;
-  atRisk?: boolean | undefined;
-  /** Words of a search (core/batch-search.ts). */
-  words?: readonly string[] | undefined;
-}
 
 export interface ListAllDeps {
   store: Pick<BatchStore, 'listAll' | 'search'>;
@@ -70,7 +52,9 @@ export async function listAll(
     const candidates = rows.filter((batch) => mayMatch(deps, filters, batch));
     while (candidates.length > 0) {
       const views = await deps.views(candidates.splice(0, limit + 1 - batches.length));
-      batches.push(...views.filter((view) => waiting === undefined || waitsFor(waiting, view.waiting)));
+      batches.push(
+        ...views.filter((view) => waiting === undefined || waitsFor(waiting, view.waiting?.reason ?? null)),
+      );
       if (batches.length > limit) return { batches: batches.slice(0, limit), hasMore: true };
       signal.throwIfAborted();
     }
@@ -115,11 +99,7 @@ function mayMatch(
   const { orgId, model, status, waiting, atRisk } = filters;
   if (orgId !== undefined && batch.orgId !== orgId) return false;
   if (status !== undefined && batch.status !== status) return false;
-  if (model !== undefined) {
-    const id = models.idOf(model);
-    const isMeant = (name: string) => models.idOf(name) === id;
-    if (!(batch.model === null ? namedModels(batch).some(isMeant) : isMeant(batch.model))) return false;
-  }
+  if (model !== undefined && !namesModel(models, batch, model)) return false;
   if (atRisk !== undefined && isAtRisk(batch, timesOf(batch)) !== atRisk) return false;
   return waiting === undefined || mayWait(waiting, batch, findWaiting(batch, 0, waitSources));
 }
@@ -134,8 +114,4 @@ function mayWait(
   const maybeSuspected = found === null && status === 'in_progress' && closing === null;
   if (waiting === 'any') return found !== null || maybeSuspected;
   return waiting === 'crash_suspected' ? maybeSuspected : found?.reason === waiting;
-}
-
-function waitsFor(waiting: WaitingFilter, found: { reason: WaitingReason } | null): boolean {
-  return waiting === 'any' ? found !== null : found?.reason === waiting;
 }

@@ -25,6 +25,7 @@ import { batchRetry } from './retry.ts';
 import { batchErrors, batchOutput } from './results.ts';
 import { readInput } from './run/read-input.ts';
 import { batchRun } from './run/run.ts';
+import { showHistory } from './show-history.ts';
 import { exitCodeOf, showBatch } from './show-batch.ts';
 
 interface NewBatch {
@@ -89,6 +90,14 @@ const cancel = batchCommand('cancel', 'cancel a batch; finished results are kept
 const pause = batchCommand('pause', 'stop sending requests of a batch; its window keeps running');
 const resume = batchCommand('resume', 'resume a paused batch');
 
+const history = queryCommand({
+  usage: 'history <id>',
+  about: 'show the states, the waits and the progress of a batch over time',
+  examples: ['batch_0199f3a2', 'batch_0199f3a2 --json'],
+  ask: ({ batches }, id) => batches.history(id),
+  show: showHistory,
+});
+
 export const batch = group('batch', [
   batchRun,
   create,
@@ -96,6 +105,7 @@ export const batch = group('batch', [
   get,
   watch,
   events,
+  history,
   batchOutput,
   batchErrors,
   batchLines(),
@@ -119,11 +129,22 @@ function batchCommand(name: 'get' | 'cancel' | 'pause' | 'resume', about: string
 }
 
 function events(cli: Cli): Command {
-  return clientCommand('events', 'print a batch as a line of JSON after each change, until it ends')
-    .argument('<id>')
-    .addHelpText('after', examples('batch_0199f3a2'))
-    .action(async (id: string, options: ClientOptions) => {
-      for await (const seen of connect(cli, options).batches.events(id)) {
+  return clientCommand('events', 'print a batch, or all batches, as a line of JSON after each change')
+    .argument('[id]', 'batch to print until it ends; all batches of the org by default')
+    .addHelpText('after', examples('batch_0199f3a2', ''))
+    .action(async (id: string | undefined, options: ClientOptions) => {
+      const { batches } = connect(cli, options);
+      if (id === undefined) {
+        const print = async (signal: AbortSignal) => {
+          try {
+            for await (const seen of batches.allEvents(signal)) cli.terminal.json(seen);
+          } catch (error) {
+            if (!signal.aborted) throw error;
+          }
+        };
+        return interruptible(cli, undefined, print);
+      }
+      for await (const seen of batches.events(id)) {
         cli.terminal.json(seen);
         if (isFinal(seen.status)) cli.exitCode = exitCodeOf(seen);
       }

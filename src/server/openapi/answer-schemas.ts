@@ -118,6 +118,40 @@ export const operatorBatchSchema = titled('OperatorBatch', {
   org: t.stringOrNull({ description: 'Name of the org.' }),
 });
 
+export const batchHistorySchema = titled('BatchHistory', {
+  object: t.literal('batch.history'),
+  id: t.string({ pattern: '^batch_' }),
+  states: t.array(t.object({ status: t.oneOf(batchStatuses), at: batchInstant }, closed), {
+    description: 'States in the order in which the batch reached them.',
+  }),
+  waits: t.array(
+    t.object(
+      {
+        reason: t.oneOf(waitingReasons),
+        message: t.string(),
+        since: batchInstant,
+        until: { ...batchInstantOrNull, description: 'Null while the wait lasts.' },
+      },
+      closed,
+    ),
+    { description: 'Waits of five seconds and more, oldest first.' },
+  ),
+  omitted_waits: t.integer({ description: 'Number of short waits that were dropped from many.' }),
+  points: t.array(
+    t.object(
+      {
+        at: batchInstant,
+        completed: t.integer(),
+        failed: t.integer(),
+        input_tokens: t.integer(),
+        output_tokens: t.integer(),
+      },
+      closed,
+    ),
+    { description: 'Counts so far, at instants from the first request on; at most 258.' },
+  ),
+});
+
 export const estimateSchema = titled('BatchEstimate', {
   object: t.literal('batch.estimate'),
   endpoint: t.oneOf(batchEndpoints),

@@ -97,10 +97,16 @@ export const batchListQuery: QueryDocs = {
   ...batchFilters,
 };
 
-export const allBatchesQuery: QueryDocs = {
-  ...batchListQuery,
-  org: text('Only batches of this org, given by its id or its name.'),
+const ofOrg = { org: text('Only batches of this org, given by its id or its name.') };
+
+export const allBatchesQuery: QueryDocs = { ...batchListQuery, ...ofOrg };
+
+export const batchStreamQuery: QueryDocs = {
+  ...batchFilters,
+  last_event_id: text('Id of the last event received; the header Last-Event-ID means the same.'),
 };
+
+export const allBatchesStreamQuery: QueryDocs = { ...batchStreamQuery, ...ofOrg };
 
 export const requestListQuery: QueryDocs = {
   limit: limit(requestListLimits),

@@ -3,6 +3,7 @@ import { adminRoutes } from './admin.ts';
 import { adminBatchRoutes } from './admin-batches.ts';
 import { adminBatchActionRoutes, batchActionRoutes } from './batch-actions.ts';
 import { adminBatchLineRoutes, batchLineRoutes } from './batch-lines.ts';
+import { adminBatchStreamRoutes, batchStreamRoutes } from './batch-streams.ts';
 import { batchRoutes } from './batches.ts';
 import { chatRoutes } from './chat-completions.ts';
 import { controlRoutes } from './controls.ts';
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...batchRoutes,
   ...batchLineRoutes,
   ...batchActionRoutes,
+  ...batchStreamRoutes,
   ...fileRoutes,
   ...chatRoutes,
   ...responseRoutes,
@@ -41,6 +43,7 @@ export const routes: readonly Route[] = [
   ...adminBatchRoutes,
   ...adminBatchLineRoutes,
   ...adminBatchActionRoutes,
+  ...adminBatchStreamRoutes,
   ...controlRoutes,
   ...loadRoutes,
   ...serverRoutes,

@@ -35,6 +35,13 @@ export type OpenBatch = Pick<
   Words<'id orgId keyId keyFamily model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
 >;
 
+/** The fields of a batch that change until it is finished. */
+export type ChangingBatch = Pick<
+  Batch,
+  | Words<'id orgId status ok err priority due closing acceptUntil'>
+  | Words<'pausedAt pausedMs atRiskAt inProgressAt expiresAt cancellingAt'>
+>;
+
 /** Lines of the unfinished chunks of a batch for one model. */
 export interface OpenLines {
   batchId: string;
@@ -71,6 +78,17 @@ export interface BatchStore {
   find(id: string): Promise<Batch | undefined>;
   /** Batch and its sums in one snapshot. @param orgId any org if absent */
   snapshot(id: string, orgId?: string): Promise<BatchSnapshot | undefined>;
+  /** As `snapshot`, of those of the batches that exist. */
+  snapshots(ids: readonly string[]): Promise<BatchSnapshot[]>;
+  /** Those of the batches that exist. */
+  findMany(ids: readonly string[]): Promise<Batch[]>;
+  /** Unfinished batches by id, after one of them. */
+  listChanging(limit: number, after?: string): Promise<ChangingBatch[]>;
+  /**
+   * Batches of which other processes hold lines. `isFirst`: true if `worker` has the lowest id of the living processes, which
+   * makes it the one that records histories.
+   */
+  elsewhere(worker: string, now: number): Promise<{ isFirst: boolean; batches: string[] }>;
   /** Newest first by default. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** Batches of all orgs, newest first by default. */

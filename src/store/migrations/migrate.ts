@@ -16,6 +16,7 @@ import { batchesByEndpoint } from './0013-batches-by-endpoint.ts';
 import { lineRuns } from './0014-line-runs.ts';
 import { upgrades } from './0015-upgrades.ts';
 import { batchActions } from './0016-batch-actions.ts';
+import { batchHistories } from './0017-batch-histories.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   lineRuns,
   upgrades,
   batchActions,
+  batchHistories,
 ];
 
 /**

@@ -39,9 +39,11 @@ export const operations: {
       'create get find snapshot list remove cancel pause resume setPriority queuePlace queued minKills',
     ),
     ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen openLines'),
+    ...engine('snapshots findMany listChanging elsewhere'),
     ...engine('claim claimClosings release split closeGate publish'),
     ...scan('listAll search'),
   },
+  histories: { ...requests('get'), ...engine('put') },
   results: {
     record: 'record',
     ...engine('recordMissing missing leftovers purge'),

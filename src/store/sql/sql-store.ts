@@ -21,6 +21,8 @@ import { createOrgs } from './accounts/orgs.ts';
 import { createPlaces } from './batches/places.ts';
 import { createQueuedWork } from './batches/queued-work.ts';
 import { createSnapshots } from './batches/snapshots.ts';
+import { createHistories } from './batches/histories.ts';
+import { createWatching } from './batches/watching.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
 import { createResponses } from './responses/responses.ts';
@@ -53,7 +55,9 @@ export function createSqlStore(db: Db): StoreOperations {
       ...createQueuedWork(db),
       ...createReopening(db),
       ...createSnapshots(db),
+      ...createWatching(db),
     },
+    histories: createHistories(db),
     results: { ...createRecording(db), ...createResults(db) },
     responses: createResponses(db),
     conversations: createConversations(db),

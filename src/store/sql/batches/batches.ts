@@ -60,7 +60,10 @@ export function createBatchRows(db: Db): BatchRows {
       db.tx(async (q) => {
         await freezeAmounts(q, db, orgId, id);
         const removed = await batches.remove(q, { id, orgId, purged: 1 });
-        if (removed > 0) await forgetResource(q, id);
+        if (removed > 0) {
+          await forgetResource(q, id);
+          await q.all('DELETE FROM batch_histories WHERE batch_id = ?', [id]);
+        }
         return removed > 0;
       }),
 

@@ -1,0 +1,133 @@
+import { createPoll, type Poll } from '../../base/poll.ts';
+import { isFinal } from '../../core/batch.ts';
+import type { BatchSnapshot, BatchStore } from '../../store/contract/batches.ts';
+import type { BatchView } from '../../wire/batch/present.ts';
+import type { BatchContext } from '../batch-context.ts';
+import type { BatchChanges } from './batch-changes.ts';
+import type { HistoryRecorder } from './history-recorder.ts';
+import { OpenBatches, type OpenBatchesDeps, type Round } from './open-batches.ts';
+
+/** Interval between two reads, and so the shortest between two changes of a batch. */
+const readMs = 1_000;
+/** Reads take at most one part in this many of the time. */
+const restFactor = 10;
+/** Changes are collected this long after the last reader has left, for one that reconnects. */
+const lingerMs = 60_000;
+/** Snapshots of one transaction: some milliseconds of an embedded database. */
+const perSnapshot = 16;
+/** Clocks of processes differ by less. */
+const clockSkewMs = 5_000;
+/** New batches in which those are looked for that have ended before they were seen. */
+const maxNew = 500;
+
+export interface BatchWatchDeps
+  extends
+    Pick<BatchContext, 'clock' | 'time' | 'log' | 'worker' | 'exclusive'>,
+    Omit<OpenBatchesDeps, 'store'> {
+  store: {
+    batches: OpenBatchesDeps['store'] & Pick<BatchStore, 'listAll' | 'snapshots' | 'elsewhere'>;
+  };
+  view: (snapshot: BatchSnapshot) => Promise<BatchView>;
+  changes: BatchChanges;
+  histories: HistoryRecorder;
+}
+
+/**
+ * The one read of all open batches of a process, a second after the last. What has changed goes to the streams of this process
+ * and, on one process of the installation, to the histories of the batches. Without either, nothing is read.
+ */
+export class BatchWatch {
+  #deps: BatchWatchDeps;
+  #poll: Poll;
+  /** Null before the first read, and while nothing is read. */
+  #open: OpenBatches | null = null;
+  /** Epoch milliseconds. */
+  #readAt = 0;
+  /** Monotonic milliseconds. */
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #followedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: BatchWatchDeps) {
+    this.#deps = deps;
+    this.#poll = createPoll(
+      deps.clock,
+      readMs,
+      () => this.#rested(),
+      (error) => deps.log.warn({ err: error }, 'the open batches could not be read; trying again'),
+    );
+  }
+
+  start(): Promise<void> {
+    return this.#poll.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#poll.stop();
+    const { histories, time, log } = this.#deps;
+    await histories
+      .save(time.now(), true)
+      .catch((error: unknown) => log.warn({ err: error }, 'histories of batches could not be written'));
+  }
+
+  /** Resolves once changes are collected: all later ones are found. */
+  async collect(): Promise<void> {
+    this.#follow();
+    if (this.#open === null) await this.#poll.refresh();
+  }
+
+  #follow(): void {
+    this.#followedUntil = this.#deps.clock.monotonic() + lingerMs;
+  }
+
+  async #rested(): Promise<void> {
+    const { clock, changes } = this.#deps;
+    if (changes.readers > 0) this.#follow();
+    const begun = clock.monotonic();
+    if (begun < this.#notBefore && this.#open !== null) return;
+    await this.#read(begun < this.#followedUntil);
+    const end = clock.monotonic();
+    this.#notBefore = end + (restFactor - 1) * (end - begun);
+  }
+
+  async #read(isFollowed: boolean): Promise<void> {
+    const { store, worker, time, exclusive, changes, histories } = this.#deps;
+    const now = time.now();
+    const elsewhere = exclusive ? { isFirst: true, batches: [] } : await store.batches.elsewhere(worker, now);
+    if (!isFollowed) changes.clear();
+    if (!elsewhere.isFirst) histories.forget();
+    if (!isFollowed && !elsewhere.isFirst) return void (this.#open = null);
+    const isFirstRead = this.#open === null;
+    this.#open ??= new OpenBatches({ ...this.#deps, store: store.batches });
+    const round = await this.#open.read(new Set(elsewhere.batches));
+    // The first read finds no changes, only what is open.
+    const isStreaming = isFollowed && !isFirstRead;
+    const news = isStreaming ? [...round.changed, ...round.ended, ...(await this.#unseen(round))] : [];
+    const points = elsewhere.isFirst ? await histories.observe(round, now) : [];
+    await this.#present(new Set(news), new Set(points), now);
+    await histories.save(now);
+    this.#readAt = now;
+  }
+
+  /** Reads batches for streams and histories. */
+  async #present(news: ReadonlySet<string>, points: ReadonlySet<string>, now: number): Promise<void> {
+    const { store, view, changes, histories } = this.#deps;
+    const ids = [...new Set([...news, ...points])];
+    for (let at = 0; at < ids.length; at += perSnapshot) {
+      const snapshots = await store.batches.snapshots(ids.slice(at, at + perSnapshot));
+      for (const snapshot of snapshots)
+        if (points.has(snapshot.batch.id)) await histories.addPoint(snapshot, now);
+      changes.add(await Promise.all(snapshots.filter(({ batch }) => news.has(batch.id)).map(view)));
+    }
+  }
+
+  /** Batches that were created since the last read and have already ended. */
+  async #unseen({ open, ended }: Round): Promise<string[]> {
+    const { store, changes } = this.#deps;
+    const createdAfter = this.#readAt - clockSkewMs;
+    const created = await store.batches.listAll({ createdAfter, order: 'asc', limit: maxNew });
+    return created
+      .filter((batch) => isFinal(batch.status) && !changes.has(batch))
+      .map(({ id }) => id)
+      .filter((id) => !open.has(id) && !ended.includes(id));
+  }
+}
