@@ -73,6 +73,7 @@ export class Calls {
     const lane = laneOf(process, line.model.id);
     if (this.#world.damaged.isPlanned) this.#judgeText(name, Number(at), line);
     if (this.#isEndless()) return new Promise(() => {});
+    this.#world.operator.judge(process, line);
     const call = this.#begin(process, batchId, Number(at), lane);
     this.#shares.sent(batchId, line.model.id);
     try {

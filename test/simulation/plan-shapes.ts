@@ -13,6 +13,7 @@ export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) =
   crowd: planCrowd,
   damaged: planDamaged,
   stalled: planStalled,
+  paused: planPaused,
 };
 
 /** Small batches with all endings, while the process that closes them is delayed and another one takes over. */
@@ -141,6 +142,18 @@ function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
     },
   }));
   return { ...plan, incidents: [...plan.incidents, ...damages] };
+}
+
+/** An operator pauses models, orgs and everything, in any order, and resumes them before the calm. */
+function planPaused(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const orgs = plan.batches.map(({ orgId }) => orgId);
+  const pauses = Array.from({ length: random.int(1, 4) }, () => {
+    const at = random.int(200, plan.calmFrom - 2_000);
+    const model = random.chance(0.5) ? random.pick(plan.models) : null;
+    const orgId = random.chance(0.5) ? random.pick(orgs) : null;
+    return { at, ms: random.int(100, plan.calmFrom - at), scope: { model, orgId } };
+  });
+  return { ...plan, windowMs: random.chance(0.8) ? day : plan.windowMs, pauses };
 }
 
 /** One org with much work, and another with little, which idles and then returns with more. No faults. */

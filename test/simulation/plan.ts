@@ -1,4 +1,5 @@
 import type { BatchEndpoint } from '../../src/core/batch.ts';
+import type { PauseScope } from '../../src/core/controls.ts';
 
 /** Behaviour of one simulated line; `fateOf` gives its expected result. */
 export type LineKind =
@@ -83,6 +84,8 @@ export interface WorldPlan {
   /** Time after which only the lines themselves fail. */
   calmFrom: number;
   incidents: { at: number; incident: Incident }[];
+  /** Pauses by an operator; only then do processes read them. */
+  pauses?: { at: number; ms: number; scope: PauseScope }[];
   /** Probability that an engine answers a call with a 5xx. */
   flaky: number;
   /** A router with a circuit breaker stands in front of the engines (`gateway.ts`). */
@@ -101,7 +104,8 @@ export type Shape =
   | 'refused'
   | 'crowd'
   | 'damaged'
-  | 'stalled';
+  | 'stalled'
+  | 'paused';
 
 /**
  * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds find these at little cost, so

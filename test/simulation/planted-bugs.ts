@@ -24,6 +24,7 @@ export const searchHints: Record<string, { shape?: Shape; size?: Size; from?: nu
   "a refusal is never the line's own": { shape: 'stalled' },
   'an answer without choices is an error': { shape: 'stalled' },
   'no server gets a trial request': { shape: 'stalled' },
+  'a pause by an operator is not in force': { shape: 'paused' },
   'slots are left idle': { shape: 'shares' },
   'an org waits until all others are done': { shape: 'shares' },
   'an org that idled comes back at its old place in the queue': { shape: 'shares' },

@@ -69,6 +69,10 @@ export const plantedSending: Record<string, Plant> = {
     return { ...parts, inference: { ...inference, runLine } };
   },
   'no server gets a trial request': inClass(Health, 'tryOut', () => async () => null),
+  'a pause by an operator is not in force': (parts) => ({
+    ...parts,
+    controls: { ...parts.controls, pausing: () => null },
+  }),
   'more lines are sent than there are slots': inClass(
     ClaimDemand,
     'room',

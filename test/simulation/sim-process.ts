@@ -11,6 +11,7 @@ import { createCatalog } from '../../src/core/model.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createInference } from '../../src/inference/create-inference.ts';
+import { type Controls, createControls } from '../../src/operator/controls.ts';
 import type { Peers } from '../../src/inference/peers.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { noBudgets } from '../support/no-budgets.ts';
@@ -42,6 +43,8 @@ export class SimProcess implements Worker {
   awakeAt = 0;
   #world: World;
   #random: SeededRandom;
+  /** Absent in worlds whose operator pauses nothing. */
+  #controls: Controls | undefined;
 
   constructor(name: string, world: World, plant: Plant) {
     this.name = name;
@@ -63,11 +66,13 @@ export class SimProcess implements Worker {
       ids,
       log: silent,
     });
+    const store = storeThrough(world.database.store, (operation, args, operate) =>
+      world.gate.call(this, operation, args, operate),
+    );
+    if (world.plan.pauses) this.#controls = createControls({ store, clock, log: silent });
     const parts: BatchesDeps = {
       scans: createScanGate(),
-      store: storeThrough(world.database.store, (operation, args, operate) =>
-        world.gate.call(this, operation, args, operate),
-      ),
+      store,
       blobs: world.blobs.gatedBy(() => this.#turn()),
       files: {
         requireContent: async () => {},
@@ -81,7 +86,7 @@ export class SimProcess implements Worker {
       catalog,
       peers: withGone(peers),
       budgets: noBudgets,
-      controls: noControls,
+      controls: this.#controls ?? noControls,
       clock,
       time: new StoreTime(clock),
       billingClock: clock,
@@ -110,6 +115,7 @@ export class SimProcess implements Worker {
   /** Starts the process, which dies on a failure; its supervisor starts another one. */
   async start(): Promise<void> {
     try {
+      await this.#controls?.start();
       await this.batches.start();
       this.ready = true;
       this.#world.trace.add(this.name, 'is up');

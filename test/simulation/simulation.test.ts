@@ -45,6 +45,7 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     [2836, undefined],
     [4445, undefined],
     [8525, undefined],
+    [1, 'paused'],
   ] as const)('keeps every guarantee in the large world %i, %s', async (seed, shape) => {
     const options = { shape, size: 'large' as const };
     const { violations } = await simulate(seed, database, options);

@@ -19,8 +19,8 @@ import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { createInference } from '../../src/inference/create-inference.ts';
 import type { InteractiveCall } from '../../src/inference/inference.ts';
+import { createControls } from '../../src/operator/controls.ts';
 import { builtBody } from '../../src/wire/json/json-body.ts';
-import { noControls } from '../support/no-controls.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
@@ -125,6 +125,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     ...spending,
     waiting: (orgId, keyId) => disabledOrgs.waiting(orgId) ?? spending.waiting(orgId, keyId),
   };
+  const controls = createControls({ store: database.store, clock, log: silent });
   const pools = clocks.map((own, n) => {
     const there = engineFrom(n);
     return createTestPool(
@@ -148,7 +149,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   > = {
     scans: createScanGate(),
     budgets,
-    controls: noControls,
+    controls,
     blobs: blobs.gatedBy(async (operation, name) => {
       blobCalls.push(operation);
       const faults = /^(read|slices?|size)$/.test(operation) ? unreadable : unwritable;
@@ -215,6 +216,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
     blobs,
     /** Readers of the budgets and of the disabled orgs; a test that needs them starts them. */
     orgStates: [spending, disabledOrgs],
+    /** Pauses by an operator, which all processes see at once; a test that needs them starts them. */
+    controls,
     batches,
     all,
     calls,

@@ -11,7 +11,7 @@ export type Between = (
   operate: () => Promise<unknown>,
 ) => Promise<unknown>;
 
-const groups = ['orgs', 'keys', 'files', 'batches', 'results', 'workers', 'ledger'] as const;
+const groups = ['orgs', 'keys', 'files', 'batches', 'results', 'workers', 'ledger', 'controls'] as const;
 
 /** Wraps every operation of the store in `between`. */
 export function storeThrough(store: StoreOperations, between: Between): Store {

@@ -11,6 +11,7 @@ import { Gate } from './gate.ts';
 import { Gateway } from './gateway.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
 import { Observer } from './observer.ts';
+import { Operator } from './operator.ts';
 import { planWorld } from './plan-world.ts';
 import type { Incident, Outage, Shape, Size, WorldPlan } from './plan.ts';
 import { noPlant, type Plant } from './plant.ts';
@@ -41,6 +42,7 @@ export class World {
   readonly gate: Gate;
   readonly calls: Calls;
   readonly damaged: Damaged;
+  readonly operator: Operator;
   readonly inputs: Input[];
   readonly processes: SimProcess[] = [];
   /** Outages of engines, by model. */
@@ -73,6 +75,7 @@ export class World {
     this.gate = new Gate(this);
     this.calls = new Calls(this);
     this.damaged = new Damaged(this);
+    this.operator = new Operator(this);
     this.inputs = this.plan.batches.map((batch) => makeInput(batch, this.time.clock.now()));
   }
 
@@ -85,6 +88,7 @@ export class World {
     }
     for (let n = 0; n < this.plan.processes; n++) this.spawn();
     for (const { at, incident } of this.plan.incidents) this.time.after(at, () => this.#strike(incident));
+    this.operator.start();
     this.#watchLeases();
   }
 

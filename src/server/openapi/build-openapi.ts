@@ -37,7 +37,7 @@ const errors: Record<number, string> = {
   400: 'Repeated Authorization header, or a prompt longer than the context of the model',
   401: 'Missing, unknown, revoked or expired key',
   402: 'The storage quota or the budget of the org is used up',
-  403: 'The key lacks the scope or the model',
+  403: 'The key lacks the scope or the model, or may not ask for this priority',
   404: 'Unknown id, or an id of another org',
   409: 'The state of the resource does not allow the operation',
   413: 'The body exceeds a size limit',

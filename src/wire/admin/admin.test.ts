@@ -18,7 +18,8 @@ function refused(read: () => unknown): string | null {
 describe('orgs', () => {
   it('need only a name', () => {
     expect(parseCreateOrg('{"name":"acme"}')).toEqual({ name: 'acme' });
-    for (const body of ['{}', '{"name":""}', '{"name":5}'])
+    expect(parseCreateOrg('{"name":" a team "}')).toEqual({ name: ' a team ' });
+    for (const body of ['{}', '{"name":""}', '{"name":" "}', '{"name":"\\u00a0 "}', '{"name":5}'])
       expect(refused(() => parseCreateOrg(body))).toBe('name');
     expect(refused(() => parseCreateOrg('{"name":"a","admin":true}'))).toBe('admin');
   });

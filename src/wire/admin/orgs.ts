@@ -9,7 +9,13 @@ import { parseBody, validator } from '../schema/validate.ts';
 import { type BudgetBody, budgetSchema, presentBudget, readBudget } from './budget.ts';
 import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
-const nameRule = { ...titleRule, minLength: 1 };
+/** An org is found by its name, so it must be visible. */
+const nameRule = {
+  ...titleRule,
+  minLength: 1,
+  pattern: titleRule.pattern.replace('^', '^(?=\\s*\\S)'),
+  expected: 'a string of up to 200 characters of valid Unicode, not only spaces, without control characters',
+};
 const settings = {
   'budget?': budgetSchema,
   'limits?': limitsSchema,
