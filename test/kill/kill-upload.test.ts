@@ -16,7 +16,7 @@ let installation: Installation;
 let server: ServerProcess;
 
 beforeAll(async () => {
-  installation = install(scriptedYaml({ slots: 32, delay: '0ms' }));
+  installation = install(scriptedYaml({ slots: 32, delay: '0ms', more: 'drain: 3s\n' }));
   server = await installation.start();
 });
 
@@ -48,6 +48,51 @@ describe('F01, F02: killed while a file is uploaded', () => {
     const file = await server.api.upload(content);
     await killAndStartAgain();
     expect((await server.api.send(`/v1/files/${file.id}/content`)).text).toBe(content);
+  });
+});
+
+describe('F07: stopped by SIGTERM while a file is uploaded', () => {
+  const content = jsonl(chatLines(4000, (n) => `${n}${' night'.repeat(1_300)}`));
+  let earlier: FileBody[];
+  beforeAll(async () => {
+    earlier = (await server.api.get<ListBody<FileBody>>('/v1/files')).data;
+  });
+  const spooledHalf = () => until('most of the half is spooled', () => spooledBytes() > content.length / 3);
+  /** Everything that the server sends until it closes the connection. */
+  const answerOn = (socket: Socket) =>
+    new Promise<string>((resolve) => {
+      let text = '';
+      socket.on('data', (bytes) => (text += bytes.toString())).once('close', () => resolve(text));
+    });
+
+  it('closes the connection of a client that sends no more, and keeps nothing of the file', async () => {
+    const socket = await sendHalf(server.url, content);
+    const answer = answerOn(socket);
+    await spooledHalf();
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    // An error, or nothing.
+    expect(await answer).toMatch(/^(HTTP\/1\.1 (408|503) |$)/);
+    server = await installation.start();
+    expect((await server.api.get<ListBody<FileBody>>('/v1/files')).data).toEqual(earlier);
+    expect(spooled()).toEqual([]);
+  });
+
+  it('answers a client that sends the rest, and has the file exactly if it said so', async () => {
+    const socket = await sendHalf(server.url, content, { rest: true });
+    const answer = answerOn(socket);
+    await spooledHalf();
+    const ended = server.end('SIGTERM');
+    await until('it is stopping', () => server.stderr().includes('Stopping'));
+    socket.write(restOf(content));
+    expect(await ended).toEqual({ code: 0, signal: null });
+    const [, status] = /^HTTP\/1\.1 (\d+) /.exec(await answer) ?? [];
+    server = await installation.start();
+    const { data } = await server.api.get<ListBody<FileBody>>('/v1/files');
+    console.info(`answered with ${status ?? 'a closed connection'}`);
+    expect(data.length - earlier.length).toBe(status === '201' ? 1 : 0);
+    if (status === '201')
+      expect((await server.api.send(`/v1/files/${data[0]!.id}/content`)).text).toBe(content);
+    expect(spooled()).toEqual([]);
   });
 });
 
@@ -105,11 +150,17 @@ async function expectWhole(id: string, lines: number): Promise<void> {
   expect([all.length, distinct.size]).toEqual([lines, lines]);
 }
 
+const boundary = 'half-a-form';
+
+/** Rest of an upload that was begun with `sendHalf`. */
+function restOf(content: string): string {
+  return `${content.slice(content.length / 2)}\r\n--${boundary}--\r\n`;
+}
+
 /** Begins an upload and stops in the middle of the file. */
-async function sendHalf(url: string, content: string): Promise<Socket> {
+async function sendHalf(url: string, content: string, { rest = false } = {}): Promise<Socket> {
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
-  const boundary = 'half-a-form';
   const body = [
     `--${boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n`,
     `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="in.jsonl"\r\n\r\n`,
@@ -120,7 +171,7 @@ async function sendHalf(url: string, content: string): Promise<Socket> {
     `Host: 127.0.0.1:${port}`,
     `Authorization: Bearer ${processKey}`,
     `Content-Type: multipart/form-data; boundary=${boundary}`,
-    `Content-Length: ${content.length * 2}`,
+    `Content-Length: ${rest ? Buffer.byteLength(body + restOf(content)) : content.length * 2}`,
   ].join('\r\n');
   await new Promise<void>((resolve) => socket.write(`${head}\r\n\r\n${body}`, () => resolve()));
   return socket;

@@ -21,8 +21,9 @@ export class Operator {
     const { plan, time, database } = this.#world;
     const { controls } = database.store;
     for (const { at, ms, scope } of plan.pauses ?? []) {
-      time.after(at, () => void this.#change('pauses', scope, controls.pause));
-      time.after(at + ms, () => void this.#change('resumes', scope, controls.resume));
+      const [pause, resume] = [controls.pause.bind(controls), controls.resume.bind(controls)];
+      time.after(at, () => void this.#change('pauses', scope, pause));
+      time.after(at + ms, () => void this.#change('resumes', scope, resume));
     }
   }
 

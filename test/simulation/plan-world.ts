@@ -14,7 +14,6 @@ const seldomShapes: readonly [most: number, shape: Shape][] = [
   [0.25, 'refused'],
   [0.28, 'damaged'],
   [0.31, 'stalled'],
-  [0.36, 'paused'],
 ];
 
 const largeShare = 0.1;

@@ -45,7 +45,6 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     [2836, undefined],
     [4445, undefined],
     [8525, undefined],
-    [1, 'paused'],
   ] as const)('keeps every guarantee in the large world %i, %s', async (seed, shape) => {
     const options = { shape, size: 'large' as const };
     const { violations } = await simulate(seed, database, options);
@@ -55,6 +54,14 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
   it('gives an org that returns after idling its fair share and no more', async () => {
     const { violations } = await simulate(1, database, { shape: 'shares' });
     if (violations.length > 0) expect.fail(await recount(1, database, { shape: 'shares' }));
+  });
+
+  it('starts no line that an operator has paused for a second, and ends everything after the resumption', async () => {
+    for (let seed = 1; seed <= perTest; seed++) {
+      const options = { shape: 'paused' as const };
+      const { violations } = await simulate(seed, database, options);
+      if (violations.length > 0) expect.fail(await recount(seed, database, options));
+    }
   });
 
   it('repeats exactly with the same seed', async () => {
