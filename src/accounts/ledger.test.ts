@@ -82,6 +82,22 @@ describe('the ledger of synchronous requests', () => {
     expect(settled).toBe(7);
   });
 
+  it('writes one commit in 50 ms, also of charges that come while one is written', async () => {
+    const add = store.ledger.add.bind(store.ledger);
+    store.ledger.add = async (...given) => {
+      if (commits.length < 20) charge();
+      await add(...given);
+    };
+    charge();
+    for (let n = 1; n <= 5; n++) {
+      await clock.advance(50);
+      expect(commits).toHaveLength(n);
+    }
+    store.ledger.add = add;
+    await ledger.stop();
+    expect(written().reduce((sum, [, requests]) => sum + Number(requests), 0)).toBe(6);
+  });
+
   it('writes no more rows than a few, whatever tags a client makes up', async () => {
     for (let n = 0; n < 1_000; n++) charge('tiny', { tag: `t${n}` });
     await clock.advance(50);

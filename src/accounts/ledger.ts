@@ -79,21 +79,21 @@ export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps)
   }
 
   async function write(): Promise<void> {
-    while (open.size > 0) {
-      const settling = reservations;
-      reservations = [];
-      await writeCommit(takeOpen(), { writer, number: ++number, at: clock.now() });
-      for (const reservation of settling) reservation.settle();
-    }
+    const settling = reservations;
+    reservations = [];
+    await writeCommit(takeOpen(), { writer, number: ++number, at: clock.now() });
+    for (const reservation of settling) reservation.settle();
     writing = undefined;
   }
 
   async function flush(): Promise<void> {
     timer?.cancel();
     timer = undefined;
-    // `write` with nothing open would end before the assignment, which then would never be cleared.
+    await writing;
     if (open.size > 0) writing ??= write();
     await writing;
+    // Otherwise charges that came meanwhile have a timer: under load, commits would follow one another without a pause.
+    if (stopping.signal.aborted && open.size > 0) await flush();
   }
 
   function add(entry: LedgerEntry): void {
