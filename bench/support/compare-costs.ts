@@ -8,7 +8,7 @@ import { startUpstream } from './upstream.ts';
 const connections = 64;
 const requests = 6000;
 
-/** What is compared, for the descriptions of workloads. */
+/** Load on the compared servers, for the descriptions of workloads. */
 export const comparedLoad = `POST /v1/chat/completions with ${connections} connections on an upstream that answers at once`;
 
 type Start = (upstream: string, data: string) => Promise<Target & { stop(): Promise<void> }>;

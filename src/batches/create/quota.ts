@@ -45,7 +45,7 @@ interface QuotaInput {
   sealed: object | null;
 }
 
-/** What a new batch counts against, and the errors with which its creation would be refused now. */
+/** Limits and sums that a new batch counts against, and the errors with which its creation would be refused now. */
 export interface BatchQuota {
   limits: QuotaLimit[];
   /** Budgets of the org and the key, with what is spent. */

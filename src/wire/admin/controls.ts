@@ -3,7 +3,7 @@ import type { BatchPause, ReplicaDrain } from '../../core/controls.ts';
 import { invalid } from '../../core/errors.ts';
 import type { ReplicaReport } from '../../core/replica-state.ts';
 import { toWaiting } from '../../core/waiting.ts';
-import { literal, nameRule, object, stringOrNull } from '../schema/schema.ts';
+import { nameRule, object, stringOrNull } from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 
@@ -22,7 +22,11 @@ export const pauseScopeSchema = object(
       ...nameRule,
       description: 'Only batches of this org, given by its id or its name.',
     }),
-    'everything?': { ...literal(true), description: 'All batches; excludes `model` and `org`.' },
+    'everything?': {
+      type: ['boolean', 'null'],
+      enum: [true, null],
+      description: 'All batches; excludes `model` and `org`.',
+    },
   },
   { additionalProperties: false, title: 'PauseScope' },
 );
@@ -31,7 +35,7 @@ export const pauseScopeSchema = object(
 export interface NamedScope {
   model?: string | null;
   org?: string | null;
-  everything?: true;
+  everything?: true | null;
 }
 
 const check = validator(pauseScopeSchema);

@@ -12,13 +12,13 @@ import { parseBatchFilters } from './list.ts';
 export const maxActionIds = 1_000;
 
 const filterFields = {
-  'q?': t.string({ description: 'Words in the id, input file name or metadata values.' }),
-  'status?': t.oneOf(batchStatuses),
-  'model?': t.string(),
-  'waiting?': t.oneOf(['any', ...waitingReasons]),
-  'at_risk?': t.boolean(),
-  'created_after?': { type: ['string', 'integer'] },
-  'created_before?': { type: ['string', 'integer'] },
+  'q?': t.stringOrNull({ description: 'Words in the id, input file name or metadata values.' }),
+  'status?': t.oneOfOrNull(batchStatuses),
+  'model?': t.stringOrNull(),
+  'waiting?': t.oneOfOrNull(['any', ...waitingReasons]),
+  'at_risk?': t.booleanOrNull(),
+  'created_after?': { type: ['string', 'integer', 'null'] },
+  'created_before?': { type: ['string', 'integer', 'null'] },
 };
 
 const fieldsWith = (filter: t.Fields, kinds: readonly string[], more: t.Fields = {}) => ({
@@ -52,22 +52,26 @@ const ownKinds = actionKinds.filter((kind) => kind !== 'priority');
 /** Bodies of `POST /v1/batches/actions` and `POST /v1/admin/batches/actions`. */
 export const actionSchema = t.object(fieldsWith(filterFields, ownKinds), note);
 export const operatorActionSchema = t.object(
-  fieldsWith({ ...filterFields, 'org?': t.string({ description: 'Id or name of an org.' }) }, actionKinds, {
-    'priority?': t.orNull(
-      t.integer({
-        minimum: priorities.min,
-        maximum: priorities.max,
-        description: 'With priority: the new priority.',
-      }),
-    ),
-  }),
+  fieldsWith(
+    { ...filterFields, 'org?': t.stringOrNull({ description: 'Id or name of an org.' }) },
+    actionKinds,
+    {
+      'priority?': t.orNull(
+        t.integer({
+          minimum: priorities.min,
+          maximum: priorities.max,
+          description: 'With priority: the new priority.',
+        }),
+      ),
+    },
+  ),
   note,
 );
 
 interface Body {
   action: ActionOptions['kind'];
   ids?: string[] | null;
-  filter?: Record<string, string | number | boolean> | null;
+  filter?: Record<string, string | number | boolean | null> | null;
   codes?: string[] | null;
   priority?: number | null;
   dry_run?: boolean | null;
@@ -108,9 +112,15 @@ export function parseAction(text: string, isOperator: boolean): ActionRequest {
   };
 }
 
-/** Reads a filter as the query of a list, whose values are strings. */
-function readFilter({ org, ...given }: NonNullable<Body['filter']>): Filter {
+/**
+ * Reads a filter as the query of a list, whose values are strings. A null is as if absent, and a filter of nulls alone is refused:
+ * a script whose variables are unset must not cancel all batches.
+ */
+function readFilter(fields: NonNullable<Body['filter']>): Filter {
+  const { org, ...given } = omitNullish(fields);
   const query = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+  if (Object.keys(fields).length > 0 && org === undefined && Object.keys(query).length === 0)
+    throw invalid('filter', 'has only nulls: name a filter, or send {} for all batches');
   return { ...parseBatchFilters(query), ...(org !== undefined && { org: String(org) }) };
 }
 
