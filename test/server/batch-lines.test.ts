@@ -226,7 +226,6 @@ describe('GET /v1/batches/{id}/lines/{line}', () => {
         line: 2,
         state: 'failed',
         error: { code: 'request_refused' },
-        original: null,
       },
     });
     expect(json.original.input).toEqual(json.input);

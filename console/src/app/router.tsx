@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Root } from './root.tsx';
+import { linesSearch } from '../screens/lines/search.ts';
 import { NotFound, ScreenError, ScreenLoading } from './screen-states.tsx';
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
@@ -11,8 +12,15 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('../screens/overview/overview.tsx'), 'Overview'),
 });
 
+const lines = createRoute({
+  getParentRoute: () => root,
+  path: '/batches/$batchId/lines',
+  validateSearch: linesSearch,
+  component: lazyRouteComponent(() => import('../screens/lines/lines.tsx'), 'Lines'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview]),
+  routeTree: root.addChildren([overview, lines]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

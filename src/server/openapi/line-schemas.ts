@@ -77,7 +77,6 @@ export const lineDetailSchema = titled('BatchLineDetail', {
           batch_id: t.string({ pattern: '^batch_' }),
           ...ownFields,
           ...bodies,
-          original: { type: 'null' },
         },
         closed,
       ),

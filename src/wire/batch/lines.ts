@@ -156,10 +156,16 @@ export function presentLinePage({ lines, nextAfter, seed }: LinePage, form: Line
 
 /** Line with its texts as JSON text. Bodies are inserted unparsed, so that their numbers keep every digit. */
 export function lineDetailJson(detail: LineDetail, form: LineForm): string {
+  const text = withBodies(detail, form);
+  if (form.isOperator) return text;
+  const { original } = detail;
+  const from =
+    original && `{"batch_id":${JSON.stringify(original.batchId)},${withBodies(original, form).slice(1)}`;
+  return `${text.slice(0, -1)},"original":${from}}`;
+}
+
+function withBodies(detail: LineDetail, form: LineForm): string {
   const { preview: _, ...line } = presentLine(detail, form);
   if (form.isOperator) return JSON.stringify(line);
-  const { original, input, output } = detail;
-  const from =
-    original && `{"batch_id":${JSON.stringify(original.batchId)},${lineDetailJson(original, form).slice(1)}`;
-  return `${JSON.stringify(line).slice(0, -1)},"input":${input},"output":${output},"original":${from}}`;
+  return `${JSON.stringify(line).slice(0, -1)},"input":${detail.input},"output":${detail.output}}`;
 }

@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Button } from '../../parts/button.tsx';
+import { ErrorState } from '../../parts/error-state.tsx';
+import { count } from '../../parts/format.ts';
+import { Loading } from '../../parts/loading.tsx';
+import { Money } from '../../parts/money.tsx';
+import { State } from '../../parts/state.tsx';
+import { Time } from '../../parts/time.tsx';
+import { BodyView } from './body-view.tsx';
+import { Difference } from './difference.tsx';
+import css from './lines.module.css';
+import { lineState, took } from './line-state.ts';
+import { type LineDetail, lineQuery } from './queries.ts';
+import { answerTurns, requestTurns } from './turns.ts';
+
+interface LineViewProps {
+  batchId: string;
+  number: number;
+  /** Lines of the batch. */
+  total: number;
+  onOpen: (line: number) => void;
+  onClose: () => void;
+}
+
+/** One line: its request and its answer side by side, its attempts, and what a retry changed. */
+export function LineView({ batchId, number, total, onOpen, onClose }: LineViewProps) {
+  const { data, error, refetch } = useQuery(lineQuery(batchId, number));
+  return (
+    <aside className={css.detail} aria-label={`Line ${number}`}>
+      <div className={css.detailHead}>
+        <h2>Line {count(number)}</h2>
+        <span>
+          <Button kind="quiet" disabled={number <= 1} onClick={() => onOpen(number - 1)}>
+            Previous
+          </Button>
+          <Button kind="quiet" disabled={number >= total} onClick={() => onOpen(number + 1)}>
+            Next
+          </Button>
+          <Button kind="quiet" onClick={onClose}>
+            Close
+          </Button>
+        </span>
+      </div>
+      {data ? (
+        <Detail line={data} />
+      ) : error ? (
+        <ErrorState error={error} what="The line" onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="the line" rows={8} />
+      )}
+    </aside>
+  );
+}
+
+function Detail({ line }: { line: LineDetail }) {
+  const [isJson, setJson] = useState(false);
+  const { kind, word } = lineState[line.state];
+  return (
+    <>
+      <dl className={css.facts}>
+        <Fact name="State">
+          <State kind={kind}>{word}</State>
+        </Fact>
+        <Fact name="custom_id">
+          <code>{line.custom_id ?? '–'}</code>
+        </Fact>
+        <Fact name="Model">{line.model ?? '–'}</Fact>
+        {line.usage && (
+          <Fact name="Tokens">
+            {count(line.usage.input_tokens)} in, {count(line.usage.output_tokens)} out
+          </Fact>
+        )}
+        <Fact name="Cost">
+          <Money amount={line.cost?.amount} />
+        </Fact>
+        {line.duration_ms !== null && <Fact name="Took">{took(line.duration_ms)}</Fact>}
+        {line.finished_at !== null && (
+          <Fact name="Finished">
+            <Time at={line.finished_at} />
+          </Fact>
+        )}
+        {line.attempts !== null && <Fact name="Attempts">{count(line.attempts)}</Fact>}
+      </dl>
+      {line.error && (
+        <p className={css.error}>
+          <code>{line.error.code}</code> {line.error.message}
+        </p>
+      )}
+      <label className={css.toggle}>
+        <input type="checkbox" checked={isJson} onChange={(event) => setJson(event.target.checked)} />
+        Show JSON
+      </label>
+      <div className={css.panes}>
+        <BodyView
+          title="Request"
+          turns={requestTurns(line.input)}
+          body={line.input}
+          isJson={isJson}
+          missing="The input file of the batch is gone."
+        />
+        <BodyView
+          title="Answer"
+          turns={answerTurns(line.output)}
+          body={line.output}
+          isJson={isJson || line.state === 'failed'}
+          missing={line.state === 'failed' ? 'The line failed without an answer.' : 'Not answered yet.'}
+        />
+      </div>
+      {line.failed_attempts.length > 0 && <Attempts line={line} />}
+      {line.original && <Difference line={line} original={line.original} />}
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Attempts({ line: { failed_attempts: attempts } }: { line: LineDetail }) {
+  return (
+    <section aria-label="Failed attempts">
+      <h3>Failed attempts</h3>
+      <ul className={css.attempts}>
+        {attempts.map(({ at, code, duration_ms: ms, replica_id: replica }) => (
+          <li key={String(at) + code}>
+            <State kind="failed">{code}</State>
+            <span>after {took(ms)}</span>
+            <Time at={at} />
+            {replica && <code title="Replica">{replica}</code>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { isFinal } from '../../../../src/core/batch.ts';
+import { Button } from '../../parts/button.tsx';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { ErrorState } from '../../parts/error-state.tsx';
+import { count } from '../../parts/format.ts';
+import { Loading } from '../../parts/loading.tsx';
+import { Screen } from '../../parts/screen.tsx';
+import { AnswersTable } from './answers-table.tsx';
+import { Actions, Filters } from './filters.tsx';
+import { LineList } from './line-list.tsx';
+import { LineView } from './line-view.tsx';
+import css from './lines.module.css';
+import { type Batch, batchQuery } from './queries.ts';
+import type { LinesSearch } from './search.ts';
+import { type LineRows, useAllLines, useMatchingLines } from './use-lines.ts';
+
+const route = getRouteApi('/batches/$batchId/lines');
+
+/** Lines of a batch: search and filters, one line beside the list, answers as a table. */
+export function Lines() {
+  const { batchId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data: batch, error, refetch } = useQuery(batchQuery(batchId));
+  const change = (next: LinesSearch) => void navigate({ search: next, replace: true });
+  return (
+    <Screen
+      title={batch ? `Lines of ${batch.name}` : 'Lines'}
+      actions={batch && <Actions search={search} onChange={change} />}
+    >
+      {batch ? (
+        <BatchLines batch={batch} search={search} change={change} />
+      ) : error ? (
+        <ErrorState error={error} what="The batch" onRetry={() => void refetch()} />
+      ) : (
+        <Loading what="the batch" rows={12} />
+      )}
+    </Screen>
+  );
+}
+
+interface BatchLinesProps {
+  batch: Batch;
+  search: LinesSearch;
+  change: (search: LinesSearch) => void;
+}
+
+function BatchLines({ batch, search, change }: BatchLinesProps) {
+  const { total } = batch.request_counts;
+  const isFiltered = [search.state, search.code, search.q, search.sample].some((each) => each !== undefined);
+  const all = useAllLines(batch.id, total, isFinal(batch.status), !isFiltered);
+  const matching = useMatchingLines(batch.id, search, isFiltered);
+  const rows = isFiltered ? matching : all;
+  const { line, ...without } = search;
+  const open = (number: number) => change({ ...search, line: number });
+  return (
+    <div className={css.stack}>
+      <Filters batch={batch} search={search} onChange={change} />
+      {isFiltered && search.view === undefined && (
+        <p className={css.note}>
+          <Found rows={rows} total={total} search={search} onClear={() => change({})} />
+        </p>
+      )}
+      {search.view === 'table' ? (
+        <AnswersTable batchId={batch.id} />
+      ) : (
+        <div className={css.split} data-open={line !== undefined}>
+          <List rows={rows} open={line} onOpen={open} />
+          {line !== undefined && (
+            <LineView
+              batchId={batch.id}
+              number={line}
+              total={total}
+              onOpen={open}
+              onClose={() => change(without)}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function List({
+  rows,
+  open,
+  onOpen,
+}: {
+  rows: LineRows;
+  open: number | undefined;
+  onOpen: (line: number) => void;
+}) {
+  if (rows.error && rows.count === 0)
+    return <ErrorState error={rows.error} what="The lines" onRetry={rows.retry} />;
+  if (rows.isLoading) return <Loading what="the lines" rows={12} />;
+  if (rows.count === 0 && rows.searchedTo === null)
+    return <EmptyState title="No line matches.">Search for other words, or clear the filters.</EmptyState>;
+  return <LineList rows={rows} open={open} onOpen={onOpen} />;
+}
+
+interface FoundProps {
+  rows: LineRows;
+  total: number;
+  search: LinesSearch;
+  onClear: () => void;
+}
+
+/** Number of lines found so far, and how far a search has looked. */
+function Found({ rows, total, search, onClear }: FoundProps) {
+  const more =
+    rows.searchedTo === null ? '' : ` so far, in the first ${count(rows.searchedTo)} of ${count(total)}`;
+  return (
+    <>
+      <span role="status">
+        {search.sample === undefined
+          ? `${count(rows.count)} lines found${more}`
+          : `${count(rows.count)} random lines, seed ${search.seed ?? '–'}`}
+      </span>
+      {rows.searchedTo !== null && (
+        <Button kind="quiet" onClick={rows.retry}>
+          Look further
+        </Button>
+      )}
+      <Button kind="quiet" onClick={onClear}>
+        Clear
+      </Button>
+    </>
+  );
+}
