@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Root } from './root.tsx';
 import { linesSearch } from '../screens/lines/search.ts';
+import { playgroundSearch } from '../screens/playground/search.ts';
+import { Root } from './root.tsx';
 import { NotFound, ScreenError, ScreenLoading } from './screen-states.tsx';
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
@@ -19,8 +20,15 @@ const lines = createRoute({
   component: lazyRouteComponent(() => import('../screens/lines/lines.tsx'), 'Lines'),
 });
 
+const playground = createRoute({
+  getParentRoute: () => root,
+  path: '/playground',
+  validateSearch: playgroundSearch,
+  component: lazyRouteComponent(() => import('../screens/playground/playground.tsx'), 'Playground'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, lines]),
+  routeTree: root.addChildren([overview, lines, playground]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

@@ -198,6 +198,8 @@ export const estimateSchema = titled('BatchEstimate', {
   ),
 });
 
+const rates = { input: decimal, cached_input: decimal, 'cache_write?': decimal, output: decimal };
+
 export const modelSchema = titled('Model', {
   id: t.string(),
   object: t.literal('model'),
@@ -218,9 +220,10 @@ export const modelSchema = titled('Model', {
   pricing: t.object({
     currency: t.literal('USD'),
     unit: t.string(),
-    input: decimal,
-    cached_input: decimal,
-    output: decimal,
+    ...rates,
+    'tiers?': t.array(t.object({ above: t.integer(), ...rates }), {
+      description: 'Prices of requests with more input tokens than `above`, ascending.',
+    }),
   }),
   'replicas?': t.array(
     t.object(

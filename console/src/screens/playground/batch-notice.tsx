@@ -1,0 +1,29 @@
+import { adviceFor } from './advice.ts';
+import css from './playground.module.css';
+
+interface BatchNoticeProps {
+  /** Id of the batch. */
+  batch: string | undefined;
+  error: Error | null;
+}
+
+/** What became of a request that was sent as a batch. */
+export function BatchNotice({ batch, error }: BatchNoticeProps) {
+  return (
+    <div role="status" className={css.notice}>
+      {error ? (
+        <div className={css.failure}>
+          <p>{error.message}</p>
+          <p>{adviceFor(error)}</p>
+        </div>
+      ) : (
+        batch && (
+          <p>
+            Sent to <code>/v1/chat/completions</code> as the batch{' '}
+            <a href={`/console/batches/${encodeURIComponent(batch)}`}>{batch}</a>.
+          </p>
+        )
+      )}
+    </div>
+  );
+}
