@@ -1,4 +1,5 @@
 import type { Caller } from './org.ts';
+import type { Prices } from './price.ts';
 import type { Usage } from './usage.ts';
 
 /** Trace of a model call. After a retry or a fallback it describes the last attempt. */
@@ -26,6 +27,8 @@ export interface CallTrace {
   reported?: ReportedUsage;
   /** Usage that is charged. */
   billed?: Usage;
+  /** Prices at which a single request is charged. */
+  prices?: Prices;
 }
 
 /** Ids of the spans of a call, in hex (W3C Trace Context). */
@@ -56,7 +59,7 @@ export interface AnsweredCall {
   /** Epoch milliseconds. */
   startedAt: number;
   /** Absent if the request was not authenticated. */
-  caller?: Pick<Caller, 'orgId' | 'keyId'> | undefined;
+  caller?: Pick<Caller, 'orgId' | 'keyId' | 'keyName'> | undefined;
   /** Code of its error. */
   code?: string | undefined;
   method: string;

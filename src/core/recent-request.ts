@@ -1,3 +1,4 @@
+import type { Prices } from './price.ts';
 import type { Usage } from './usage.ts';
 
 /** Metadata of a finished single request. */
@@ -7,6 +8,8 @@ export interface RecentRequest {
   startedAt: number;
   orgId: string;
   keyId: string;
+  /** Empty for a key without a name. */
+  keyName: string;
   endpoint: string;
   /** HTTP status; 499 if the client left before the end of the answer. */
   status: number;
@@ -19,4 +22,6 @@ export interface RecentRequest {
   model: string | null;
   server: string | null;
   usage: Usage | null;
+  /** Prices at which the usage is charged. */
+  prices: Prices | null;
 }

@@ -60,9 +60,9 @@ export function createInference(deps: InferenceDeps): InferenceService {
     { model: { id: model, prices: list }, reservation }: Pick<Admitted, 'model' | 'reservation'>,
     usage: Usage,
   ) => {
-    if (trace) trace.billed = usage;
     const tag = tagOf(metadata, usageTag);
     const prices = pricesAt(list, accounts.billingClock.now());
+    if (trace) Object.assign(trace, { billed: usage, prices });
     accounts.charge({ caller, model, endpoint, tag, usage, prices, reservation });
   };
 

@@ -129,6 +129,7 @@ describe('the last requests', () => {
       org_id: expect.stringMatching(/^org_/),
       org: 'default',
       key_id: expect.stringMatching(/^key_/),
+      key_name: expect.any(String),
       endpoint: '/v1/chat/completions',
       model: 'tiny',
       server: expect.any(String),
@@ -140,6 +141,7 @@ describe('the last requests', () => {
       input_tokens: answered.json.usage.prompt_tokens,
       cached_tokens: 0,
       output_tokens: answered.json.usage.completion_tokens,
+      amount: expect.stringMatching(/^0\.0+[1-9]/),
     });
     expect(json.has_more).toBe(false);
   });
@@ -151,12 +153,17 @@ describe('the last requests', () => {
     expect(await ids(`limit=2&after=${String(all[0])}`)).toEqual(all.slice(1, 3));
     expect(await list('org=second')).toMatchObject([{ org: 'second' }]);
     expect(await list('status=404')).toMatchObject([{ code: 'model_not_found' }]);
+    expect(await list('status=4xx')).toEqual(await list('status=404'));
+    expect(await list('status=error')).toEqual(await list('status=404'));
+    expect(await ids('status=2xx')).toHaveLength(all.length - 1);
+    const [{ key_id: key } = {}] = await list('org=second');
+    expect(await list(`key=${String(key)}`)).toEqual(await list('org=second'));
     expect((await list('model=default')).every(({ model }) => model === 'tiny')).toBe(true);
     expect(await list('model=default')).toHaveLength(2);
   });
 
   it('422 and 403: reject invalid filters, and need the scope admin', async () => {
-    for (const query of ['status=99', 'limit=1001', 'org=nowhere', 'key=x', 'after=req_0'])
+    for (const query of ['status=99', 'limit=1001', 'org=nowhere', 'status=6xx', 'user=x', 'after=req_0'])
       expect((await admin('GET', `requests?${query}`)).json.error.param).toBe(query.split('=')[0]);
     expect((await app.call('GET', '/v1/admin/requests', {})).status).toBe(403);
   });

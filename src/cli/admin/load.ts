@@ -50,6 +50,7 @@ interface Filters {
   org?: string;
   model?: string;
   status?: string;
+  key?: string;
 }
 
 export const requests = queryCommand({
@@ -60,11 +61,12 @@ export const requests = queryCommand({
     limitOption(20),
     new Option('--org <org>', 'only requests of this org (id or name)'),
     new Option('--model <model>', 'only requests that this model answered'),
-    new Option('--status <status>', 'only requests with this HTTP status'),
+    new Option('--key <id>', 'only requests of this API key'),
+    new Option('--status <status>', 'only requests with this HTTP status, class such as 5xx, or error'),
   ],
-  examples: ['--status 429', '--org search -n 100 --json'],
-  ask: ({ admin }, _, { limit, org, model, status }: Filters) =>
-    fetchItems(limit, 1_000, (page) => admin.requests({ ...page, org, model, status })),
+  examples: ['--status error', '--org search -n 100 --json'],
+  ask: ({ admin }, _, { limit, org, model, key, status }: Filters) =>
+    fetchItems(limit, 1_000, (page) => admin.requests({ ...page, org, model, key, status })),
   show: asTable<RemoteRequest>({
     id: ({ id }) => id,
     started: ({ started_at: at }) => at,
@@ -78,6 +80,7 @@ export const requests = queryCommand({
     input: ({ input_tokens: tokens }) => (tokens === null ? '' : String(tokens)),
     output: ({ output_tokens: tokens }) => (tokens === null ? '' : String(tokens)),
     server: ({ server }) => server ?? '',
+    cost: ({ amount }) => amount ?? '',
     key: ({ key_id: key }) => key,
   }),
 });

@@ -1,5 +1,5 @@
 import * as t from '../../wire/schema/schema.ts';
-import { closed, instant, instantOrNull, titled, waiting } from './answer-schemas.ts';
+import { closed, decimal, instant, instantOrNull, titled, waiting } from './answer-schemas.ts';
 
 // Schemas of answers to operators.
 
@@ -99,6 +99,7 @@ export const requestSchema = titled('Request', {
   org_id: t.string(),
   org: t.stringOrNull({ description: 'Name of the org.' }),
   key_id: t.string(),
+  key_name: t.string({ description: 'Empty for a key without a name.' }),
   endpoint: t.string(),
   model: t.stringOrNull({ description: 'Null if no model was reached.' }),
   server: t.stringOrNull({ description: 'Server of the last attempt.' }),
@@ -110,4 +111,5 @@ export const requestSchema = titled('Request', {
   input_tokens: t.integerOrNull(),
   cached_tokens: t.integerOrNull(),
   output_tokens: t.integerOrNull(),
+  amount: t.orNull({ ...decimal, description: 'Cost in USD; null for a request that is not charged.' }),
 });

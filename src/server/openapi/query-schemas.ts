@@ -6,7 +6,7 @@ import { auditListLimits } from '../../wire/admin/audit.ts';
 import { hourlyDays, usageGroups } from '../../core/usage-report.ts';
 import { searchLimits } from '../../core/batch-search.ts';
 import { waitingReasons } from '../../core/waiting.ts';
-import { requestListLimits } from '../../wire/admin/requests.ts';
+import { requestListLimits, statusPattern } from '../../wire/admin/requests.ts';
 import { lineListLimits, maxSample, maxSearch } from '../../wire/batch/lines.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
@@ -113,11 +113,12 @@ export const requestListQuery: QueryDocs = {
   after,
   org: text('Only requests of this org, given by its id or its name.'),
   model: text('Only requests that this model answered, given by its id or an alias.'),
+  key: text('Only requests of this key, given by its id.'),
   status: {
-    type: 'integer',
-    minimum: 100,
-    maximum: 599,
-    description: 'Only requests with this HTTP status.',
+    type: 'string',
+    pattern: statusPattern,
+    description:
+      'Only requests with this HTTP status, of a class such as `5xx`, or with `error` those of 400 and above.',
   },
 };
 

@@ -6,7 +6,7 @@ import { createRecentRequests } from './recent-requests.ts';
 const call = (n: number, more: Partial<AnsweredCall> = {}): AnsweredCall => ({
   requestId: `req_${n}`,
   startedAt: n,
-  caller: { orgId: 'org_a', keyId: 'key_a' },
+  caller: { orgId: 'org_a', keyId: 'key_a', keyName: 'ci' },
   method: 'POST',
   route: '/v1/messages',
   status: 200,
@@ -45,6 +45,7 @@ describe('recent requests', () => {
         startedAt: 4,
         orgId: 'org_a',
         keyId: 'key_a',
+        keyName: 'ci',
         endpoint: '/v1/messages',
         status: 200,
         code: null,
@@ -54,6 +55,7 @@ describe('recent requests', () => {
         model: 'tiny',
         server: 'gpu',
         usage: billed,
+        prices: null,
       },
     ]);
   });

@@ -20,6 +20,7 @@ export function createRecentRequests() {
         startedAt,
         orgId: caller.orgId,
         keyId: caller.keyId,
+        keyName: caller.keyName ?? '',
         endpoint: route,
         status,
         code: code ?? null,
@@ -29,6 +30,7 @@ export function createRecentRequests() {
         model: trace.model ?? null,
         server: trace.server ?? null,
         usage: trace.billed ?? null,
+        prices: trace.prices ?? null,
       };
       next = (next + 1) % capacity;
     },

@@ -44,7 +44,7 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     strictQuery: true,
     answer: pageOf(requestSchema),
     async handle({ query }, { accounts, batches, peers, recentRequests }) {
-      const { org, model, status, limit, after } = parseRequestsQuery(query);
+      const { org, model, key, statuses, limit, after } = parseRequestsQuery(query);
       const orgId = org === undefined ? undefined : (await accounts.orgs.find(org)).id;
       const modelId = model === undefined ? undefined : peers.idOf(model);
       const names = await accounts.orgs.names();
@@ -54,7 +54,8 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
           (each) =>
             (orgId === undefined || each.orgId === orgId) &&
             (modelId === undefined || each.model === modelId) &&
-            (status === undefined || each.status === status),
+            (key === undefined || each.keyId === key) &&
+            (!statuses || (each.status >= statuses.from && each.status <= statuses.to)),
         );
       const { items, hasMore } = pageOfItems(found, { limit, order: 'desc', ...(after && { after }) });
       const shown = items.map((each) =>
