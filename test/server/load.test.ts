@@ -26,6 +26,7 @@ describe('the queue', () => {
       requests: 0,
       tokens: 0,
       seconds: 0,
+      tokens_per_second: null,
       slack_seconds: null,
       slots: expect.any(Number),
       found: null,
@@ -157,7 +158,7 @@ describe('the last requests', () => {
     expect(await list('status=error')).toEqual(await list('status=404'));
     expect(await ids('status=2xx')).toHaveLength(all.length - 1);
     const [{ key_id: key } = {}] = await list('org=second');
-    expect(await list(`key=${String(key)}`)).toEqual(await list('org=second'));
+    expect(await list(`key_id=${String(key)}`)).toEqual(await list('org=second'));
     expect((await list('model=default')).every(({ model }) => model === 'tiny')).toBe(true);
     expect(await list('model=default')).toHaveLength(2);
   });

@@ -1,7 +1,11 @@
 import { hasScope, type Scope, type Session } from '../api/session.ts';
 
 /** Screens in the order of the menu. */
-const entries = [entry('/', 'Overview'), entry('/playground', 'Playground', 'inference')];
+const entries = [
+  entry('/', 'Overview'),
+  entry('/requests', 'Requests', 'admin:read'),
+  entry('/playground', 'Playground', 'inference'),
+];
 
 export type NavigationEntry = (typeof entries)[number];
 

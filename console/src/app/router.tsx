@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { linesSearch } from '../screens/lines/search.ts';
 import { playgroundSearch } from '../screens/playground/search.ts';
 import { Root } from './root.tsx';
+import { requestsSearch } from '../screens/requests/search.ts';
 import { NotFound, ScreenError, ScreenLoading } from './screen-states.tsx';
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
@@ -27,8 +28,15 @@ const playground = createRoute({
   component: lazyRouteComponent(() => import('../screens/playground/playground.tsx'), 'Playground'),
 });
 
+const requests = createRoute({
+  getParentRoute: () => root,
+  path: '/requests',
+  validateSearch: requestsSearch,
+  component: lazyRouteComponent(() => import('../screens/requests/requests.tsx'), 'Requests'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, lines, playground]),
+  routeTree: root.addChildren([overview, lines, playground, requests]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

@@ -35,6 +35,19 @@ it('shows lengths of time with a sign', () => {
   ]);
 });
 
+it('shows the time of a request in three digits', () => {
+  expect([0.4, 340.2, 999.6, 9_994, 9_996, 59_940, 59_950, 125_000].map(format.latency)).toEqual([
+    '0 ms',
+    '340 ms',
+    '1.00 s',
+    '9.99 s',
+    '10.0 s',
+    '59.9 s',
+    format.duration(59_950),
+    '2m 05s',
+  ]);
+});
+
 describe('money', () => {
   it.each([
     ['0', '$0'],

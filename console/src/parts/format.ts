@@ -36,6 +36,18 @@ const exact = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+
+/** Time of the day in the zone of the reader, `09:30:07`, for lists of moments that follow each other closely. */
+export function clockTime(atMs: number): string {
+  return clock.format(atMs);
+}
+
 /** Exact instant in the zone of the reader. */
 export function exactTime(atMs: number): string {
   return exact.format(atMs);
@@ -44,6 +56,13 @@ export function exactTime(atMs: number): string {
 /** Length of a time: `45s`, `2m 05s`, `3h 20m`. A negative one has a minus sign. */
 export function duration(ms: number): string {
   return ms < 0 ? `−${formatDuration(-ms)}` : formatDuration(ms);
+}
+
+/** Time that a request took: `340 ms`, `1.24 s`, `12.3 s`, from a minute on as `duration`. */
+export function latency(ms: number): string {
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms >= 59_950) return duration(ms);
+  return `${(ms / second).toFixed(ms < 9_995 ? 2 : 1)} s`;
 }
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });

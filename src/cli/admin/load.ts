@@ -50,7 +50,7 @@ interface Filters {
   org?: string;
   model?: string;
   status?: string;
-  key?: string;
+  keyId?: string;
 }
 
 export const requests = queryCommand({
@@ -61,12 +61,12 @@ export const requests = queryCommand({
     limitOption(20),
     new Option('--org <org>', 'only requests of this org (id or name)'),
     new Option('--model <model>', 'only requests that this model answered'),
-    new Option('--key <id>', 'only requests of this API key'),
+    new Option('--key-id <id>', 'only requests of this API key'),
     new Option('--status <status>', 'only requests with this HTTP status, class such as 5xx, or error'),
   ],
   examples: ['--status error', '--org search -n 100 --json'],
-  ask: ({ admin }, _, { limit, org, model, key, status }: Filters) =>
-    fetchItems(limit, 1_000, (page) => admin.requests({ ...page, org, model, key, status })),
+  ask: ({ admin }, _, { limit, org, model, keyId, status }: Filters) =>
+    fetchItems(limit, 1_000, (page) => admin.requests({ ...page, org, model, key_id: keyId, status })),
   show: asTable<RemoteRequest>({
     id: ({ id }) => id,
     started: ({ started_at: at }) => at,

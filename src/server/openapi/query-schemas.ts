@@ -113,7 +113,7 @@ export const requestListQuery: QueryDocs = {
   after,
   org: text('Only requests of this org, given by its id or its name.'),
   model: text('Only requests that this model answered, given by its id or an alias.'),
-  key: text('Only requests of this key, given by its id.'),
+  key_id: text('Only requests of this key.'),
   status: {
     type: 'string',
     pattern: statusPattern,

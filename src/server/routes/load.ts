@@ -44,7 +44,7 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     strictQuery: true,
     answer: pageOf(requestSchema),
     async handle({ query }, { accounts, batches, peers, recentRequests }) {
-      const { org, model, key, statuses, limit, after } = parseRequestsQuery(query);
+      const { org, model, keyId, statuses, limit, after } = parseRequestsQuery(query);
       const orgId = org === undefined ? undefined : (await accounts.orgs.find(org)).id;
       const modelId = model === undefined ? undefined : peers.idOf(model);
       const names = await accounts.orgs.names();
@@ -54,7 +54,7 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
           (each) =>
             (orgId === undefined || each.orgId === orgId) &&
             (modelId === undefined || each.model === modelId) &&
-            (key === undefined || each.keyId === key) &&
+            (keyId === undefined || each.keyId === keyId) &&
             (!statuses || (each.status >= statuses.from && each.status <= statuses.to)),
         );
       const { items, hasMore } = pageOfItems(found, { limit, order: 'desc', ...(after && { after }) });

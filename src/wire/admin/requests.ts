@@ -3,7 +3,6 @@ import { invalid } from '../../core/errors.ts';
 import { exactCost, formatDollars, roundCost } from '../../core/price.ts';
 import type { RecentRequest } from '../../core/recent-request.ts';
 import { omitNullish } from '../../base/fields.ts';
-import { quoted } from '../json/parse.ts';
 import { pageParams, textParam } from '../shared/query-params.ts';
 
 export const requestListLimits = { max: 1_000, default: 100 } as const;
@@ -15,7 +14,7 @@ export function parseRequestsQuery(query: Query) {
     ...omitNullish({
       org: textParam(query, 'org'),
       model: textParam(query, 'model'),
-      key: textParam(query, 'key'),
+      keyId: textParam(query, 'key_id'),
       statuses: statusParam(query),
     }),
   };
@@ -32,7 +31,7 @@ function statusParam(query: Query): { from: number; to: number } | undefined {
   if (!new RegExp(statusPattern).test(text))
     throw invalid(
       'status',
-      `expected an HTTP status such as 429, a class such as 5xx, or error; got ${quoted(text)}`,
+      `expected an HTTP status such as 429, a class such as 5xx, or error; got "${text}"`,
     );
   return { from: Number(text.replace('xx', '00')), to: Number(text.replace('xx', '99')) };
 }
