@@ -250,7 +250,7 @@ describe('the files of the console', () => {
   const page = (path = '/console/') =>
     app.call('GET', path, { key: null, headers: { 'accept-encoding': 'identity' } });
 
-  it('are a page at every address of a screen, with a policy that allows no inline code', async () => {
+  it('C10: are a page at every address of a screen, with a policy that allows no inline code', async () => {
     const start = await page();
     expect(start.status).toBe(200);
     expect(start.headers.get('cache-control')).toBe('no-cache');

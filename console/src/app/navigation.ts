@@ -4,6 +4,7 @@ import { hasScope, type Scope, type Session } from '../api/session.ts';
 const entries = [
   entry('/', 'Overview'),
   entry('/requests', 'Requests', 'admin:read'),
+  entry('/operations', 'Operations', 'admin:read', 'batches:read'),
   entry('/playground', 'Playground', 'inference'),
 ];
 
@@ -11,10 +12,12 @@ export type NavigationEntry = (typeof entries)[number];
 
 /** Screens that a session may open. */
 export function navigationFor(session: Pick<Session, 'scopes'>): NavigationEntry[] {
-  return entries.filter(({ scope }) => scope === undefined || hasScope(session, scope));
+  return entries.filter(
+    ({ scopes }) => scopes.length === 0 || scopes.some((scope) => hasScope(session, scope)),
+  );
 }
 
-/** @param scope needed to see the screen at all; none if absent */
-function entry<const To extends string>(to: To, label: string, scope?: Scope) {
-  return { to, label, scope };
+/** @param scopes of which a key needs one for the screen to show something; none if absent */
+function entry<const To extends string>(to: To, label: string, ...scopes: Scope[]) {
+  return { to, label, scopes };
 }

@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { linesSearch } from '../screens/lines/search.ts';
+import { readSearch as readOperationsSearch } from '../screens/operations/search.ts';
 import { playgroundSearch } from '../screens/playground/search.ts';
 import { Root } from './root.tsx';
 import { requestsSearch } from '../screens/requests/search.ts';
@@ -35,8 +36,15 @@ const requests = createRoute({
   component: lazyRouteComponent(() => import('../screens/requests/requests.tsx'), 'Requests'),
 });
 
+const operations = createRoute({
+  getParentRoute: () => root,
+  path: '/operations',
+  validateSearch: readOperationsSearch,
+  component: lazyRouteComponent(() => import('../screens/operations/operations.tsx'), 'Operations'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, lines, playground, requests]),
+  routeTree: root.addChildren([overview, lines, requests, operations, playground]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useLayoutEffect, useId, useRef } from 'react';
 import css from './dialog.module.css';
 
 interface DialogProps {
@@ -17,7 +17,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the element leaves the page: closing it gives the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
     return () => element?.close();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { collectConcerns } from './attention.ts';
-import type { OpenBatch, Replica, Webhook } from './queries.ts';
+import type { Replica, Webhook } from '../../api/operations.ts';
+import type { OpenBatch } from './queries.ts';
 
 const waiting = (reason: string, message = 'Why it waits.') => ({ reason, message, since: '', until: null });
 

@@ -1,7 +1,8 @@
 import { batchName } from '../../parts/batch-name.ts';
 import { percent } from '../../parts/format.ts';
 import type { StateKind } from '../../parts/state.tsx';
-import type { OpenBatch, Replica, Webhook } from './queries.ts';
+import type { Replica, Webhook } from '../../api/operations.ts';
+import type { OpenBatch } from './queries.ts';
 
 /** Something that a person should look at. */
 export interface Concern {

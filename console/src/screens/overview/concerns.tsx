@@ -9,7 +9,8 @@ import { State } from '../../parts/state.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { type Concern, collectConcerns } from './attention.ts';
-import { openBatchesQuery, replicasQuery, webhooksQuery } from './queries.ts';
+import { replicasQuery, webhooksQuery } from '../../api/operations.ts';
+import { openBatchesQuery } from './queries.ts';
 
 const columns: readonly Column<Concern>[] = [
   { id: 'state', header: 'State', width: 150, cell: ({ kind, word }) => <State kind={kind}>{word}</State> },

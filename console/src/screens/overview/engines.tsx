@@ -6,7 +6,7 @@ import { ReplicaState } from '../../parts/replica-state.tsx';
 import { Section } from '../../parts/screen.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Usage } from '../../parts/usage.tsx';
-import { type Replica, replicasQuery } from './queries.ts';
+import { type Replica, replicasQuery } from '../../api/operations.ts';
 
 const columns: readonly Column<Replica>[] = [
   { id: 'server', header: 'Server', cell: ({ server }) => <code title={server}>{server}</code> },

@@ -7,7 +7,8 @@ import { Section } from '../../parts/screen.tsx';
 import { State } from '../../parts/state.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Usage } from '../../parts/usage.tsx';
-import { type ModelQueue, queueQuery, usageQuery } from './queries.ts';
+import { type ModelQueue, queueQuery } from '../../api/operations.ts';
+import { usageQuery } from './queries.ts';
 
 interface Row extends ModelQueue {
   /** Share of the input tokens of today that came from a cache, as text; null without input. */

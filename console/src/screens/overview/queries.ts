@@ -1,36 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Item } from '../../api/client.ts';
 
-export type ModelQueue = Item<'/v1/admin/queue'>;
-export type Replica = Item<'/v1/admin/replicas'>;
-export type Webhook = Item<'/v1/webhooks'>;
 /** Batch of the own org, or of any org with the name of it. */
 export type OpenBatch = Item<'/v1/batches'> & { org?: string | null };
 
-/** Age of what the screen shows, in milliseconds. */
-const loadMs = 5_000;
+/** Age of the batches on the screen, in milliseconds. */
 const listMs = 10_000;
-
-/** Work that batches have left, by model. */
-export const queueQuery = queryOptions({
-  queryKey: ['queue'],
-  queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/queue', { signal }))).data,
-  refetchInterval: loadMs,
-});
-
-export const replicasQuery = queryOptions({
-  queryKey: ['replicas'],
-  queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/replicas', { signal }))).data,
-  refetchInterval: loadMs,
-});
-
-/** Webhooks of the own org. */
-export const webhooksQuery = queryOptions({
-  queryKey: ['webhooks'],
-  queryFn: async ({ signal }) =>
-    (await bodyOf(api.GET('/v1/webhooks', { params: { query: { limit: 100 } }, signal }))).data,
-  refetchInterval: 60_000,
-});
 
 /** Usage of the present UTC day by model, with the tokens that came from caches. */
 export const usageQuery = queryOptions({

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { compact, count, duration } from '../../parts/format.ts';
 import { type Stat, Stats } from '../../parts/stats.tsx';
-import { type ModelQueue, openBatchesQuery, type OpenBatch, queueQuery } from './queries.ts';
+import { type ModelQueue, queueQuery } from '../../api/operations.ts';
+import { openBatchesQuery, type OpenBatch } from './queries.ts';
 
 /** The numbers of the moment. Dashes stand for those that are not known yet, so that nothing moves when they come. */
 export function Summary({ isAdmin }: { isAdmin: boolean }) {

@@ -1,0 +1,101 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api/client.ts';
+import { type Replica, replicasQuery } from '../../api/operations.ts';
+import { hasScope, useSession } from '../../api/session.ts';
+import { ActionError } from '../../parts/action-error.tsx';
+import { Button } from '../../parts/button.tsx';
+import type { Column } from '../../parts/column.ts';
+import { EmptyState } from '../../parts/empty-state.tsx';
+import { count, exactTime, toMs } from '../../parts/format.ts';
+import { QueryView } from '../../parts/query-view.tsx';
+import { ReplicaState } from '../../parts/replica-state.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Usage } from '../../parts/usage.tsx';
+
+const columns: readonly Column<Replica>[] = [
+  { id: 'server', header: 'Server', cell: ({ server }) => <code title={server}>{server}</code> },
+  { id: 'model', header: 'Model', width: 180, cell: ({ model }) => <span title={model}>{model}</span> },
+  { id: 'state', header: 'State', width: 120, cell: ServerState },
+  { id: 'slots', header: 'Slots in use', width: 140, cell: slotsOf },
+  { id: 'flight', header: 'In flight', width: 90, align: 'end', cell: (row) => count(row.in_flight) },
+  {
+    id: 'error',
+    header: 'Last error',
+    cell: (row) => <span title={row.waiting?.message}>{row.waiting?.message ?? '–'}</span>,
+  },
+];
+
+/** Servers of all models, which an administrator can take out of use. */
+export function Servers() {
+  const replicas = useQuery(replicasQuery);
+  const canChange = hasScope(useSession(), 'admin');
+  const change = useDrain();
+  const shown = canChange ? [...columns, actionColumn(change)] : columns;
+  return (
+    <section>
+      <ActionError error={change.error} />
+      <QueryView query={replicas} what="The servers">
+        {(servers) =>
+          servers.length === 0 ? (
+            <EmptyState title="No server answers for a model.">
+              <p>Configure models, or start the servers that they name.</p>
+            </EmptyState>
+          ) : (
+            <Table caption="Servers" columns={shown} rows={servers} rowId={({ id }) => id} />
+          )
+        }
+      </QueryView>
+    </section>
+  );
+}
+
+function ServerState({ health, drained_at: at, drained_by: by }: Replica) {
+  const title = at === null ? undefined : `Drained ${exactTime(toMs(at))} by ${by}`;
+  return (
+    <span title={title}>
+      <ReplicaState health={health} />
+    </span>
+  );
+}
+
+type Drain = ReturnType<typeof useDrain>;
+
+/** Drains a server or ends its drain. The row has the answer at once; requests in flight finish. */
+function useDrain() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn({ id, drained_at: drainedAt }: Replica) {
+      const params = { path: { replica_id: id } };
+      return drainedAt === null
+        ? bodyOf(api.POST('/v1/admin/replicas/{replica_id}/drain', { params }))
+        : bodyOf(api.POST('/v1/admin/replicas/{replica_id}/undrain', { params }));
+    },
+    onSuccess(changed) {
+      queries.setQueryData(replicasQuery.queryKey, (rows) =>
+        rows?.map((row) => (row.id === changed.id ? changed : row)),
+      );
+      void queries.invalidateQueries({ queryKey: replicasQuery.queryKey });
+    },
+  });
+}
+
+function actionColumn({ mutate, isPending, variables }: Drain): Column<Replica> {
+  return {
+    id: 'action',
+    header: 'Action',
+    width: 110,
+    cell: (replica) => (
+      <Button
+        isBusy={isPending && variables.id === replica.id}
+        aria-label={`${replica.drained_at === null ? 'Drain' : 'Undrain'} ${replica.server}`}
+        onClick={() => mutate(replica)}
+      >
+        {replica.drained_at === null ? 'Drain' : 'Undrain'}
+      </Button>
+    ),
+  };
+}
+
+function slotsOf({ in_use: used, found, slots }: Replica) {
+  return slots === null ? '–' : <Usage used={used} of={found ?? slots} />;
+}
