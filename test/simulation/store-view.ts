@@ -11,7 +11,7 @@ export type Between = (
   operate: () => Promise<unknown>,
 ) => Promise<unknown>;
 
-const groups = ['orgs', 'keys', 'files', 'batches', 'results', 'workers', 'ledger', 'controls'] as const;
+type Operations = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
 /** Wraps every operation of the store in `between`. */
 export function storeThrough(store: StoreOperations, between: Between): Store {
@@ -20,10 +20,10 @@ export function storeThrough(store: StoreOperations, between: Between): Store {
     stop: () => Promise.resolve(),
     ping: () => between('ping', [], () => store.ping()),
   };
-  for (const group of groups) {
+  for (const [group, operations] of Object.entries(store)) {
+    if (typeof operations !== 'object') continue;
     const wrapped: Record<string, unknown> = {};
-    const operations = store[group] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-    for (const [method, operation] of Object.entries(operations))
+    for (const [method, operation] of Object.entries(operations as unknown as Operations))
       wrapped[method] = (...args: unknown[]) => between(`${group}.${method}`, args, () => operation(...args));
     view[group] = wrapped;
   }
