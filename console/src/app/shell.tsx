@@ -4,6 +4,7 @@ import { useConnected } from '../api/connection.ts';
 import { type Session, useSignOut } from '../api/session.ts';
 import { Button } from '../parts/button.tsx';
 import { navigationFor } from './navigation.ts';
+import { Overlays, useOverlays } from './overlays.tsx';
 import { ScreenLoading } from './screen-states.tsx';
 import css from './shell.module.css';
 
@@ -12,6 +13,7 @@ export function Shell({ session }: { session: Session }) {
   const signOut = useSignOut();
   const menu = useRef<HTMLElement>(null);
   const router = useRouter();
+  const [overlay, setOverlay] = useOverlays();
   useEffect(() => router.subscribe('onBeforeNavigate', () => menu.current?.hidePopover()), [router]);
   return (
     <div className={css.shell}>
@@ -31,6 +33,9 @@ export function Shell({ session }: { session: Session }) {
             {session.key || session.key_id}
           </span>
         </p>
+        <Button kind="quiet" title="Ctrl+K" onClick={() => setOverlay('palette')}>
+          Go to
+        </Button>
         <Button kind="quiet" onClick={() => signOut.mutate()} isBusy={signOut.isPending}>
           Sign out
         </Button>
@@ -56,6 +61,7 @@ export function Shell({ session }: { session: Session }) {
           <Outlet />
         </Suspense>
       </main>
+      <Overlays open={overlay} onOpen={setOverlay} />
     </div>
   );
 }
