@@ -4,6 +4,7 @@ import { readSearch as readOperationsSearch } from '../screens/operations/search
 import { playgroundSearch } from '../screens/playground/search.ts';
 import { Root } from './root.tsx';
 import { requestsSearch } from '../screens/requests/search.ts';
+import { usageSearch } from '../screens/usage/search.ts';
 import { NotFound, ScreenError, ScreenLoading } from './screen-states.tsx';
 
 const root = createRootRoute({ component: Root, notFoundComponent: NotFound });
@@ -43,8 +44,15 @@ const operations = createRoute({
   component: lazyRouteComponent(() => import('../screens/operations/operations.tsx'), 'Operations'),
 });
 
+const usage = createRoute({
+  getParentRoute: () => root,
+  path: '/usage',
+  validateSearch: usageSearch,
+  component: lazyRouteComponent(() => import('../screens/usage/usage.tsx'), 'Usage'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, lines, requests, operations, playground]),
+  routeTree: root.addChildren([overview, lines, playground, requests, operations, usage]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

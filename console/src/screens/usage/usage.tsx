@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { hasScope, useSession } from '../../api/session.ts';
+import { compact, money } from '../../parts/format.ts';
+import { QueryView } from '../../parts/query-view.tsx';
+import { Screen } from '../../parts/screen.tsx';
+import { maxSeries, StackedBars } from '../../parts/stacked-bars.tsx';
+import { useNow } from '../../parts/time.tsx';
+import { Budgets } from './budgets.tsx';
+import { type Days, daysOf, eachDay } from './days.ts';
+import { Download } from './download.tsx';
+import { Filters, groupLabels, measureLabels, type Shown } from './filters.tsx';
+import { GroupTable } from './group-table.tsx';
+import { usageQuery } from './queries.ts';
+import { type UsageSearch, usageSearch } from './search.ts';
+import { Totals } from './totals.tsx';
+import { sumGroups, toSeries, type UsageRow } from './sums.ts';
+import css from './usage.module.css';
+
+/** Spending and usage by day, with the budgets: of all orgs for an admin, otherwise of the own org. */
+export function Usage() {
+  const session = useSession();
+  const isAdmin = hasScope(session, 'admin:read');
+  const { range = '30d', by = 'model', show = 'amount', org }: UsageSearch = useSearch({ from: '/usage' });
+  const navigate = useNavigate({ from: '/usage' });
+  const now = useNow();
+  const days = daysOf(range, now);
+  const report = { ...days, by, org: isAdmin ? org : undefined };
+  const query = useQuery(usageQuery(report));
+  const shown: Shown = { range, by, show, org };
+  const change = (changes: Record<string, string>) =>
+    void navigate({ search: (before) => usageSearch({ ...before, ...changes }), replace: true });
+
+  return (
+    <Screen title="Usage" actions={<Download report={report} />}>
+      <div className={css.report}>
+        <Filters shown={shown} isAdmin={isAdmin} onChange={change} />
+        <QueryView query={query} what="The usage" rows={10}>
+          {({ data }) => (
+            <Report
+              rows={data}
+              days={days}
+              shown={shown}
+              onOpenOrg={(id) => change({ org: id, by: 'model' })}
+            />
+          )}
+        </QueryView>
+      </div>
+      {query.data && <Budgets budgets={query.data.budgets} org={report.org} isAdmin={isAdmin} now={now} />}
+    </Screen>
+  );
+}
+
+interface ReportProps {
+  rows: readonly UsageRow[];
+  days: Days;
+  shown: Shown;
+  onOpenOrg: (id: string) => void;
+}
+
+function Report({ rows, days: { start, end }, shown: { by, show }, onOpenOrg }: ReportProps) {
+  const days = useMemo(() => eachDay({ start, end }), [start, end]);
+  const sums = useMemo(() => sumGroups(rows, by), [rows, by]);
+  const series = useMemo(() => toSeries(rows, { by, show, days, limit: maxSeries }), [rows, by, show, days]);
+  return (
+    <>
+      <Totals sums={sums} days={days.length} />
+      {rows.length > 0 && (
+        <StackedBars
+          label={`${measureLabels[show]} by day and ${groupLabels[by].toLowerCase()}`}
+          days={days}
+          series={series}
+          format={show === 'amount' ? money : compact}
+        />
+      )}
+      <GroupTable by={by} sums={sums} onOpen={by === 'org' ? onOpenOrg : undefined} />
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { type RunningApp, startApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { expectAccessible, openConsole, startBrowser } from './support/browser.ts';
+import { buildConsole } from './support/build-console.ts';
+
+const browser = await startBrowser();
+if ('reason' in browser) test.skip(`the usage (skipped: ${browser.reason})`, () => {});
+else usageTests(browser);
+
+function usageTests(chromium: Browser): void {
+  const hostile = '<img src=x onerror="alert(1)">';
+  let app: RunningApp;
+  let adminKey: string;
+
+  const call = async (key: string, method: string, path: string, body?: object) => {
+    const response = await fetch(app.url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as { data: { amount: string }[]; total: { requests: number } };
+  };
+
+  beforeAll(async () => {
+    buildConsole();
+    app = await startApp({ keys: [{ org: hostile, scopes: ['inference', 'usage'] }] });
+    adminKey = app.app.firstKeys!.adminKey!;
+  });
+  afterAll(async () => {
+    await chromium.close();
+    await app.stop();
+  });
+
+  it('says that nothing was used and no budget is set', async () => {
+    const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/usage' });
+    await page.getByText('Nothing was used in these days.').waitFor();
+    await page.getByText('No budget is set').waitFor();
+    expect(await page.getByText('offpeak orgs update').count()).toBe(0);
+    await expectAccessible(page);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  describe('with usage', () => {
+    beforeAll(async () => {
+      const messages = [{ role: 'user', content: 'hello' }];
+      for (const key of [app.key, app.key, app.keys[0]!])
+        await call(key, 'POST', '/v1/chat/completions', { model: 'tiny', messages });
+      await until('the ledger has them', async () => {
+        const { total } = await call(adminKey, 'GET', '/v1/usage');
+        return total.requests === 3;
+      });
+      await call(adminKey, 'PATCH', '/v1/admin/orgs/default', {
+        budget: { amount: '0.000000001', period: 'month', hard: false },
+      });
+    });
+
+    it('shows an admin all orgs, one of them, and their budgets', async () => {
+      const { page, faults, close } = await openConsole(chromium, app.url, {
+        key: adminKey,
+        path: '/usage?by=org',
+      });
+      const rows = page.getByRole('table', { name: 'Usage by org' }).locator('tbody tr');
+      await rows.filter({ hasText: hostile }).waitFor();
+      expect(await rows.count()).toBe(2);
+      await page.getByRole('img', { name: 'Spend by day and org' }).waitFor();
+      const budget = page.getByRole('table', { name: 'Budgets' }).locator('tbody tr');
+      await budget.getByText('Exceeded').waitFor();
+      await budget.getByText('Month, soft').waitFor();
+      await expectAccessible(page);
+      await rows.filter({ hasText: hostile }).click();
+      const models = page.getByRole('table', { name: 'Usage by model' }).locator('tbody tr');
+      await models.getByText('tiny').waitFor();
+      await expect.poll(() => models.locator('td').nth(1).textContent()).toBe('1');
+      expect(new URL(page.url()).searchParams.get('org')).toMatch(/^org_/);
+      expect(faults).toEqual([]);
+      await close();
+    });
+
+    it('shows other keys their own org, and saves it as CSV', async () => {
+      const { page, faults, close } = await openConsole(chromium, app.url, {
+        key: app.keys[0]!,
+        path: '/usage?range=7d',
+      });
+      await page.getByRole('table', { name: 'Usage by model' }).getByText('tiny').waitFor();
+      expect(await page.getByLabel('Org').count()).toBe(0);
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download CSV' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toMatch(/^usage-[\d-]+-by-model\.csv$/);
+      const lines = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/);
+      expect(lines).toHaveLength(2);
+      expect(lines[0]).toMatch(/^day,model,requests,/);
+      expect(lines[1]).toMatch(/,tiny,1,/);
+      expect(faults).toEqual([]);
+      await close();
+    });
+
+    it.each([
+      [390, 'dark'],
+      [2560, 'light'],
+    ] as const)('is accessible, %d pixels wide and %s', async (width, colorScheme) => {
+      const { page, close } = await openConsole(chromium, app.url, {
+        key: adminKey,
+        path: '/usage',
+        viewport: { width, height: 900 },
+        colorScheme,
+      });
+      await page.getByRole('table', { name: 'Budgets' }).waitFor();
+      await expectAccessible(page);
+      await close();
+    });
+  });
+}
