@@ -22,10 +22,15 @@ function load(file) {
   return import(pathToFileURL(file).href);
 }
 
+/** True for a command whose server keeps running, so that somebody can open the console. */
+function showsConsole([command, ...flags]) {
+  return command === 'serve' || (command === 'demo' && flags.includes('--keep'));
+}
+
 async function startCheckout() {
   const launcher = await load(path.join(root, 'tools', 'install.mjs'));
   await launcher.install().catch(launcher.fail);
-  if (['serve', 'demo'].includes(process.argv[2])) await launcher.buildConsole();
+  if (showsConsole(process.argv.slice(2))) await launcher.buildConsole();
   if (!launcher.isNewEnough()) return launcher.become(launcher.runtime(), [source, ...process.argv.slice(2)]);
   process.argv[1] = source;
   await load(source);

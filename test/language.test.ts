@@ -80,11 +80,17 @@ function filesOf(...patterns: string[]): string[] {
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 describe('plain language', () => {
-  const sources = filesOf('src/*.ts', 'test/*.ts', 'bench/*.ts', 'tools/*.mjs', 'models/*.ts').filter(
-    (file) => file !== 'test/language.test.ts',
-  );
+  const sources = filesOf(
+    'src/*.ts',
+    'test/*.ts',
+    'bench/*.ts',
+    'tools/*.mjs',
+    'models/*.ts',
+    'console/*.ts',
+    'console/*.tsx',
+  ).filter((file) => file !== 'test/language.test.ts');
 
-  it.each(['src', 'test', 'bench', 'tools', 'models'])('in the comments of %s', (folder) => {
+  it.each(['src', 'test', 'bench', 'tools', 'models', 'console'])('in the comments of %s', (folder) => {
     const wrong = sources
       .filter((file) => file.startsWith(`${folder}/`))
       .flatMap((file) =>

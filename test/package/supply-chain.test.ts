@@ -30,19 +30,22 @@ function folderWith(files: Record<string, string>) {
 }
 
 describe('C24: the lock files', () => {
-  it.each(['package-lock.json', 'tools/runtime/package-lock.json'])(
-    '%s has a hash for every package',
-    (path) => {
-      expect(locked(path).length).toBeGreaterThan(2);
-      const bad = locked(path).filter(
-        ([, { integrity = '', resolved }]) => !integrity.startsWith('sha512-') || resolved !== undefined,
-      );
-      expect(bad.map(([name]) => name)).toEqual([]);
-    },
-  );
+  const lockFiles = [
+    'package-lock.json',
+    'tools/runtime/package-lock.json',
+    'tools/openapi/package-lock.json',
+  ];
+
+  it.each(lockFiles)('%s has a hash for every package', (path) => {
+    expect(locked(path).length).toBeGreaterThan(2);
+    const bad = locked(path).filter(
+      ([, { integrity = '', resolved }]) => !integrity.startsWith('sha512-') || resolved !== undefined,
+    );
+    expect(bad.map(([name]) => name)).toEqual([]);
+  });
 
   it('name one package with an install script, which Offpeak does not need', () => {
-    const scripted = ['package-lock.json', 'tools/runtime/package-lock.json'].flatMap((path) =>
+    const scripted = lockFiles.flatMap((path) =>
       locked(path).flatMap(([name, { hasInstallScript }]) => (hasInstallScript ? [name] : [])),
     );
     expect(scripted).toEqual(['node_modules/node-llama-cpp']);

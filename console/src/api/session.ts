@@ -15,7 +15,7 @@ export type Scope = Session['scopes'][number];
 export const sessionKey = ['session'] as const;
 const path = '/console/session';
 
-/** The session; null where nobody is signed in. */
+/** The session; null before the sign-in. */
 export function useSessionQuery(): UseQueryResult<Session | null> {
   return useQuery({
     queryKey: sessionKey,
@@ -62,7 +62,7 @@ export function useSignOut() {
   });
 }
 
-/** Session of the signed-in user. Only inside of the shell, which is shown to nobody else. */
+/** Session of the signed-in user. Only inside of the shell, which needs one. */
 export function useSession(): Session {
   const { data } = useSessionQuery();
   if (!data) throw new Error('this part is shown without a session');

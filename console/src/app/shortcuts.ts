@@ -1,6 +1,6 @@
 export type Shortcut = 'palette' | 'help' | 'search' | 'rows';
 
-/** What a key press means outside of tables and dialogs; undefined for a key that is typed into a field, or means nothing. */
+/** Meaning of a key press outside of tables and dialogs; undefined for a key that is typed into a field, or means nothing. */
 export function shortcutOf(
   event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>,
   isTyping: boolean,

@@ -9,7 +9,7 @@ interface BarProps {
   /** From left to right. */
   parts: readonly BarPart[];
   total: number;
-  /** What the bar shows, in words: `120 of 1,000 done, 3 failed`. */
+  /** The same in words: `120 of 1,000 done, 3 failed`. */
   label: string;
 }
 

@@ -14,7 +14,7 @@ interface BarSeries {
 }
 
 interface StackedBarsProps {
-  /** What the chart shows, for screen readers; a table must have the numbers. */
+  /** Content of the chart, for screen readers; a table must have the numbers. */
   label: string;
   /** UTC days, such as `2026-11-28`, without gaps. */
   days: readonly string[];

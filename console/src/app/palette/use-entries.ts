@@ -13,7 +13,7 @@ interface Found {
   isSearching: boolean;
 }
 
-/** What the palette offers for a text. @param searched the same text, a moment after the last key */
+/** Entries that the palette offers for a text. @param searched the same text, a moment after the last key */
 export function useEntries(
   session: Session,
   { text, searched, onHelp }: { text: string; searched: string; onHelp: () => void },

@@ -6,7 +6,7 @@ import { answerTurns } from './turns.ts';
 
 type Original = NonNullable<LineDetail['original']>;
 
-/** What a retry changed: the state, and the words of the answer. */
+/** Changes by a retry: the state, and the words of the answer. */
 export function Difference({ line, original }: { line: LineDetail; original: Original }) {
   const [before, after] = [textOf(original.output), textOf(line.output)];
   const parts = before !== '' && after !== '' ? diffWords(before, after) : null;

@@ -1,6 +1,6 @@
 import { lineStates, type LineState } from '../../../../src/core/line.ts';
 
-/** What a link to the lines of a batch shares. */
+/** State of the lines of a batch that a link shares. */
 export interface LinesSearch {
   state?: LineState;
   /** Error code. */

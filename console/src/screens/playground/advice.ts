@@ -12,7 +12,7 @@ const byCode: Readonly<Record<string, string>> = {
   tool_not_called: 'Describe the tool better, or choose another model.',
 };
 
-/** What to do about a failed request, one sentence; undefined where the message says it. */
+/** Advice about a failed request, in one sentence; undefined where the message says it. */
 export function adviceFor(error: Error): string | undefined {
   if (!(error instanceof ApiFailure)) return 'The connection was lost during the answer. Send again.';
   const { code, status } = error;

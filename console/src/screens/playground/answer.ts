@@ -27,7 +27,7 @@ export interface AnswerReader {
   addBody(body: unknown): void;
 }
 
-/** What all three formats may have. Every member is checked where it is used. */
+/** Members that all three formats may have. Every member is checked where it is used. */
 type Json = { readonly [name: string]: Json | undefined } & { readonly length?: number };
 
 export function createAnswerReader(format: Format): AnswerReader {

@@ -7,7 +7,7 @@ interface BatchNoticeProps {
   error: Error | null;
 }
 
-/** What became of a request that was sent as a batch. */
+/** State of a request that was sent as a batch. */
 export function BatchNotice({ batch, error }: BatchNoticeProps) {
   return (
     <div role="status" className={css.notice}>

@@ -3,7 +3,7 @@ import css from './playground.module.css';
 
 interface FieldProps {
   label: string;
-  /** What is wrong with the value. */
+  /** Fault of the value. */
   fault?: string | undefined;
   note?: string;
   children: (control: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ReactNode;

@@ -12,7 +12,7 @@ export const languages = ['curl', 'python', 'javascript'] as const;
 /** Language of the code that sends the same request. */
 export type Language = (typeof languages)[number];
 
-/** What an address shares. Prompts are in no address. */
+/** State that an address shares. Prompts are in no address. */
 export interface PlaygroundSearch {
   format?: Format;
   model?: string;

@@ -1,4 +1,4 @@
-/** What a link to the screen shares. */
+/** State that a link to the screen shares. */
 export interface RequestsSearch {
   /** Text in an id, model, endpoint, server, key, org or code. */
   q?: string;

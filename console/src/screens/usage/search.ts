@@ -7,7 +7,7 @@ export type Group = (typeof groups)[number];
 export const measures = ['amount', 'requests', 'tokens'] as const;
 export type Measure = (typeof measures)[number];
 
-/** What a link to the screen shares. */
+/** State that a link to the screen shares. */
 export interface UsageSearch {
   /** `30d` if absent. */
   range?: Range;
