@@ -3,6 +3,7 @@ import { hasScope, type Scope, type Session } from '../api/session.ts';
 /** Screens in the order of the menu. */
 const entries = [
   entry('/', 'Overview'),
+  entry('/batches', 'Batches', 'admin:read', 'batches:read'),
   entry('/requests', 'Requests', 'admin:read'),
   entry('/usage', 'Usage', 'usage'),
   entry('/operations', 'Operations', 'admin:read', 'batches:read'),

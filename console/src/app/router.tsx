@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { linesSearch } from '../screens/lines/search.ts';
 import { readSearch as readOperationsSearch } from '../screens/operations/search.ts';
 import { playgroundSearch } from '../screens/playground/search.ts';
+import { parseBatchesSearch } from '../screens/batches/search.ts';
 import { Root } from './root.tsx';
 import { requestsSearch } from '../screens/requests/search.ts';
 import { usageSearch } from '../screens/usage/search.ts';
@@ -51,8 +52,20 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('../screens/usage/usage.tsx'), 'Usage'),
 });
 
+const batches = createRoute({
+  getParentRoute: () => root,
+  path: '/batches',
+  validateSearch: parseBatchesSearch,
+  component: lazyRouteComponent(() => import('../screens/batches/batches.tsx'), 'Batches'),
+});
+const batch = createRoute({
+  getParentRoute: () => root,
+  path: '/batches/$batchId',
+  component: lazyRouteComponent(() => import('../screens/batch/batch.tsx'), 'Batch'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([overview, lines, playground, requests, operations, usage]),
+  routeTree: root.addChildren([overview, batches, batch, lines, playground, requests, operations, usage]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

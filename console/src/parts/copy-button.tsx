@@ -1,19 +1,26 @@
 import { useEffect, useState } from 'react';
 import { Button } from './button.tsx';
 
-/** Button that copies a text. @param what the thing for screen readers, such as `the command` */
-export function CopyButton({ text, what }: { text: string; what: string }) {
+interface CopyButtonProps {
+  text: string;
+  /** The thing for screen readers, such as `the command`. */
+  what: string;
+  label?: string;
+}
+
+/** Button that copies a text. */
+export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready');
   useEffect(() => {
     if (state === 'ready') return undefined;
     const timer = setTimeout(() => setState('ready'), 1_500);
     return () => clearTimeout(timer);
   }, [state]);
-  const word = { ready: 'Copy', copied: 'Copied', failed: 'Press Ctrl+C' }[state];
+  const word = { ready: label, copied: 'Copied', failed: 'Press Ctrl+C' }[state];
   return (
     <Button
       kind="quiet"
-      aria-label={state === 'ready' ? `Copy ${what}` : undefined}
+      aria-label={state === 'ready' && label === 'Copy' ? `Copy ${what}` : undefined}
       onClick={() => void copy(text).then((ok) => setState(ok ? 'copied' : 'failed'))}
     >
       <span aria-live="polite">{word}</span>

@@ -25,6 +25,8 @@ interface Change {
   view: BatchView;
   /** States before this one, newest last: a reader may have seen the batch in any of them. */
   earlier: readonly MatchedState[];
+  /** Readers at an earlier position may have seen the batch in another state. */
+  knownSince: number;
   /** True once the batch has changed again. */
   superseded: boolean;
 }
@@ -67,10 +69,13 @@ export class BatchChanges {
     return this.#latest.get(id)?.view.batch.status === status;
   }
 
-  /** Adds changes, and wakes the readers. */
-  add(views: readonly BatchView[]): void {
+  /**
+   * Adds changes, and wakes the readers.
+   * @param created ids of those that were in no other state before
+   */
+  add(views: readonly BatchView[], created: ReadonlySet<string> = new Set()): void {
     if (views.length === 0) return;
-    for (const view of views) this.#add(view);
+    for (const view of views) this.#add(view, created.has(view.batch.id));
     if (this.#changes.length > 2 * maxBatches) this.#trim();
     this.#pages.clear();
     this.#next.resolve();
@@ -126,12 +131,14 @@ export class BatchChanges {
     }
   }
 
-  #add(view: BatchView): void {
+  #add(view: BatchView, isNew: boolean): void {
     const { id } = view.batch;
     const before = this.#latest.get(id);
     if (before) before.superseded = true;
     const earlier = before ? withState(before.earlier, stateOf(before.view)) : [];
-    const change = { sequence: ++this.#sequence, view, earlier, superseded: false };
+    const sequence = ++this.#sequence;
+    const knownSince = before ? before.knownSince : isNew ? 0 : sequence;
+    const change = { sequence, view, earlier, knownSince, superseded: false };
     this.#latest.set(id, change);
     this.#changes.push(change);
   }
@@ -150,7 +157,7 @@ export class BatchChanges {
     const changes: Change[] = [];
     let to = this.#sequence;
     for (const change of this.#since(from)) {
-      if (change.superseded || !matches(matcher, change)) continue;
+      if (change.superseded || !matches(matcher, change, from)) continue;
       if (changes.length === maxPage) break;
       changes.push(change);
     }
@@ -191,8 +198,12 @@ export function stateOf({ batch, waiting, atRisk }: BatchView): MatchedState {
   return { status: batch.status, waiting: waiting?.reason ?? null, atRisk };
 }
 
-function matches({ batch, state }: BatchMatcher, { view, earlier }: Change): boolean {
-  return batch(view.batch) && (state(stateOf(view)) || earlier.some(state));
+function matches(
+  { batch, state }: BatchMatcher,
+  { view, earlier, knownSince }: Change,
+  from: number,
+): boolean {
+  return batch(view.batch) && (from < knownSince || state(stateOf(view)) || earlier.some(state));
 }
 
 function withState(states: readonly MatchedState[], state: MatchedState): readonly MatchedState[] {

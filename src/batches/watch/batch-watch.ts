@@ -32,6 +32,9 @@ export interface BatchWatchDeps
   histories: HistoryRecorder;
 }
 
+/** Batches by id: those with news for streams, the new ones among them, and those with a point for their history. */
+type Presented = Record<'news' | 'created' | 'points', ReadonlySet<string>>;
+
 /**
  * The one read of all open batches of a process, a second after the last. What has changed goes to the streams of this process
  * and, on one process of the installation, to the histories of the batches. Without either, nothing is read.
@@ -101,22 +104,24 @@ export class BatchWatch {
     const round = await this.#open.read(new Set(elsewhere.batches));
     // The first read finds no changes, only what is open.
     const isStreaming = isFollowed && !isFirstRead;
-    const news = isStreaming ? [...round.changed, ...round.ended, ...(await this.#unseen(round))] : [];
+    const unseen = isStreaming ? await this.#unseen(round) : [];
+    const news = isStreaming ? [...round.changed, ...round.ended, ...unseen] : [];
+    const created = new Set([...round.created, ...unseen]);
     const points = elsewhere.isFirst ? await histories.observe(round, now) : [];
-    await this.#present(new Set(news), new Set(points), now);
+    await this.#present({ news: new Set(news), created, points: new Set(points) }, now);
     await histories.save(now);
     this.#readAt = now;
   }
 
   /** Reads batches for streams and histories. */
-  async #present(news: ReadonlySet<string>, points: ReadonlySet<string>, now: number): Promise<void> {
+  async #present({ news, created, points }: Presented, now: number): Promise<void> {
     const { store, view, changes, histories } = this.#deps;
     const ids = [...new Set([...news, ...points])];
     for (let at = 0; at < ids.length; at += perSnapshot) {
       const snapshots = await store.batches.snapshots(ids.slice(at, at + perSnapshot));
       for (const snapshot of snapshots)
         if (points.has(snapshot.batch.id)) await histories.addPoint(snapshot, now);
-      changes.add(await Promise.all(snapshots.filter(({ batch }) => news.has(batch.id)).map(view)));
+      changes.add(await Promise.all(snapshots.filter(({ batch }) => news.has(batch.id)).map(view)), created);
     }
   }
 

@@ -28,6 +28,8 @@ export interface Round {
   open: ReadonlyMap<string, SeenBatch>;
   /** Open batches that are new or have changed. */
   changed: readonly string[];
+  /** Those of `changed` that are new. */
+  created: readonly string[];
   /** Batches that were open before. */
   ended: readonly string[];
 }
@@ -48,6 +50,7 @@ export class OpenBatches {
     const fresh = await this.#fresh(rows);
     const open = new Map<string, SeenBatch>();
     const changed: string[] = [];
+    const created: string[] = [];
     for (const row of rows) {
       const before = this.#seen.get(row.id);
       const known = before?.batch ?? fresh.get(row.id);
@@ -55,11 +58,12 @@ export class OpenBatches {
       if (!known) continue;
       const seen = this.#look({ ...known, ...row }, running.has(row.id));
       if (seen.key !== before?.key) changed.push(row.id);
+      if (!before) created.push(row.id);
       open.set(row.id, seen);
     }
     const ended = [...this.#seen.keys()].filter((id) => !open.has(id));
     this.#seen = open;
-    return { open, changed, ended };
+    return { open, changed, created, ended };
   }
 
   async #rows(): Promise<ChangingBatch[]> {

@@ -1,0 +1,96 @@
+import { useEffect, useRef } from 'react';
+import type { Batch, BatchFilters } from './batches.ts';
+import { apiBase } from './client.ts';
+import { setConnected } from './connection.ts';
+
+/** Pause before a stream that the server refused is opened again. */
+const reopenMs = 5_000;
+
+interface Listener {
+  /** Called at most once a frame, with the latest state of each batch that changed. */
+  onChange: (batches: readonly Batch[]) => void;
+  /** Called when changes may be missing: what is shown has to be read again. */
+  onGap: () => void;
+}
+
+/** Follows the changes of the batches that match, while the page is visible. */
+export function useBatchEvents(isAdmin: boolean, filters: BatchFilters, listener: Listener): void {
+  const latest = useRef(listener);
+  useEffect(() => {
+    latest.current = listener;
+  });
+  const query = queryOf(filters);
+  useEffect(
+    () =>
+      followBatches(`${apiBase}/v1/${isAdmin ? 'admin/' : ''}batches/events`, query, {
+        onChange: (batches) => latest.current.onChange(batches),
+        onGap: () => latest.current.onGap(),
+      }),
+    [isAdmin, query],
+  );
+}
+
+/** Opens a stream that survives disconnects. A hidden page has none: a browser allows only few to a server. */
+function followBatches(path: string, query: string, { onChange, onGap }: Listener): () => void {
+  let source: EventSource | undefined;
+  let lastId: string | undefined;
+  let isFirst = true;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let frame: number | undefined;
+  const changed = new Map<string, Batch>();
+
+  const flush = () => {
+    frame = undefined;
+    const batches = [...changed.values()];
+    changed.clear();
+    onChange(batches);
+  };
+
+  const open = () => {
+    const parameters = new URLSearchParams(query);
+    if (lastId !== undefined) parameters.set('last_event_id', lastId);
+    source = new EventSource(`${path}?${parameters}`);
+    source.addEventListener('ready', ({ data, lastEventId }: MessageEvent<string>) => {
+      lastId = lastEventId;
+      setConnected(true);
+      const { complete } = JSON.parse(data) as { complete: boolean };
+      if (!complete && !isFirst) onGap();
+      isFirst = false;
+    });
+    source.addEventListener('batch', ({ data, lastEventId }: MessageEvent<string>) => {
+      lastId = lastEventId;
+      const batch = JSON.parse(data) as Batch;
+      changed.set(batch.id, batch);
+      frame ??= requestAnimationFrame(flush);
+    });
+    source.addEventListener('error', () => {
+      // The browser reconnects by itself unless the server refused.
+      if (source?.readyState !== EventSource.CLOSED) return;
+      clearTimeout(timer);
+      timer = setTimeout(open, reopenMs);
+    });
+  };
+
+  const close = () => {
+    clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  };
+  const onVisibility = () => {
+    close();
+    if (!document.hidden) open();
+  };
+
+  onVisibility();
+  document.addEventListener('visibilitychange', onVisibility);
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibility);
+    if (frame !== undefined) cancelAnimationFrame(frame);
+    close();
+  };
+}
+
+function queryOf(filters: BatchFilters): string {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== '');
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+}

@@ -1,0 +1,154 @@
+import { useEffect, useRef, useState } from 'react';
+import { batchStatuses } from '../../../../src/core/batch.ts';
+import { waitingReasons } from '../../../../src/core/waiting.ts';
+import { Button } from '../../parts/button.tsx';
+import { columns } from './columns.tsx';
+import css from './batches.module.css';
+import { type BatchesSearch, columnsOf, defaultColumns, filtersOf } from './search.ts';
+
+interface FiltersProps {
+  search: BatchesSearch;
+  onChange: (search: BatchesSearch) => void;
+  isAdmin: boolean;
+}
+
+/** Time without a key after which a text is searched for. */
+const typingMs = 300;
+
+/** Search field, filters and columns of the list; all of them are in the address. */
+export function Filters({ search, onChange, isAdmin }: FiltersProps) {
+  const set = (changes: BatchesSearch) => onChange({ ...search, ...changes });
+  const hasFilter = Object.keys(filtersOf(search)).length > 0;
+  return (
+    <div className={css.filters} role="search" aria-label="Batches">
+      <SearchField value={search.q ?? ''} onChange={(q) => set({ q: q || undefined })} />
+      <Choice
+        label="State"
+        value={search.status ?? ''}
+        values={batchStatuses}
+        onChange={(status) => set({ status: (status || undefined) as BatchesSearch['status'] })}
+      />
+      <Choice
+        label="Waiting"
+        value={search.waiting ?? ''}
+        values={['any', ...waitingReasons]}
+        onChange={(waiting) => set({ waiting: waiting || undefined })}
+      />
+      <TextFilter
+        label="Model"
+        value={search.model ?? ''}
+        onChange={(model) => set({ model: model || undefined })}
+      />
+      {isAdmin && (
+        <TextFilter label="Org" value={search.org ?? ''} onChange={(org) => set({ org: org || undefined })} />
+      )}
+      <label className={css.check}>
+        <input
+          type="checkbox"
+          checked={search.at_risk === true}
+          onChange={({ target }) => set({ at_risk: target.checked || undefined })}
+        />
+        At risk
+      </label>
+      {hasFilter && (
+        <Button kind="quiet" onClick={() => onChange({ columns: search.columns })}>
+          Clear
+        </Button>
+      )}
+      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} />
+    </div>
+  );
+}
+
+function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  const [shown, setShown] = useState(value);
+  // Another address, such as by the back button.
+  if (shown !== value) {
+    setShown(value);
+    setText(value);
+  }
+  const change = useRef(onChange);
+  useEffect(() => {
+    change.current = onChange;
+  });
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => change.current(text), typingMs);
+    return () => clearTimeout(timer);
+  }, [text, value]);
+  return (
+    <input
+      type="search"
+      className={css.search}
+      aria-label="Search by name, id or metadata"
+      placeholder="Search name, id, metadata"
+      aria-keyshortcuts="/"
+      data-search
+      maxLength={200}
+      value={text}
+      onChange={({ target }) => setText(target.value)}
+    />
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  values: readonly string[];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, values, onChange }: ChoiceProps) {
+  return (
+    <select aria-label={label} value={value} onChange={({ target }) => onChange(target.value)}>
+      <option value="">{label}: all</option>
+      {values.map((each) => (
+        <option key={each} value={each}>
+          {each.replaceAll('_', ' ')}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Field whose text counts when it is left, or with Enter. */
+function TextFilter({ label, value, onChange }: Omit<ChoiceProps, 'values'>) {
+  return (
+    <input
+      key={value}
+      className={css.short}
+      aria-label={label}
+      placeholder={label}
+      defaultValue={value}
+      maxLength={200}
+      onBlur={({ target }) => target.value !== value && onChange(target.value.trim())}
+      onKeyDown={({ key, currentTarget }) => key === 'Enter' && onChange(currentTarget.value.trim())}
+    />
+  );
+}
+
+function ColumnMenu({ search, onChange, isAdmin }: FiltersProps) {
+  const shown = columnsOf(search);
+  function toggle(id: string): void {
+    const next = columns.map((column) => column.id).filter((each) => shown.includes(each) !== (each === id));
+    const isDefault = next.join() === defaultColumns.join();
+    onChange({ ...search, columns: isDefault || next.length === 0 ? undefined : next.join(',') });
+  }
+  return (
+    <details className={css.columns}>
+      <summary>Columns</summary>
+      <fieldset>
+        <legend className="visually-hidden">Columns shown</legend>
+        {columns
+          .filter(({ id }) => isAdmin || id !== 'org')
+          .map(({ id, header }) => (
+            <label key={id} className={css.check}>
+              <input type="checkbox" checked={shown.includes(id)} onChange={() => toggle(id)} />
+              {header}
+            </label>
+          ))}
+      </fieldset>
+    </details>
+  );
+}
