@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
 /** Server that `npm run dev:console` takes the API from. */
@@ -6,6 +7,14 @@ const server = process.env['OFFPEAK_URL'] ?? 'http://127.0.0.1:8080';
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
+  resolve: {
+    // The checks of input files are the server's own; only these modules of theirs need Node.
+    alias: ['byte-text', 'load-package'].map((name) => ({
+      find: new RegExp(`^.*/base/${name}\\.ts$`),
+      replacement: join(import.meta.dirname, `src/browser/${name}.ts`),
+    })),
+  },
+  worker: { format: 'es' },
   build: {
     outDir: '../dist/console',
     emptyOutDir: true,

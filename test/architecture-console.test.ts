@@ -16,6 +16,8 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   parts: ['api'],
   api: [],
   styles: [],
+  // In place of modules of `src` that need Node.
+  browser: [],
 };
 
 /** Folders of `src` that run in a browser. */

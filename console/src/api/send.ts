@@ -30,3 +30,44 @@ export async function sendJson<T>(request: Request): Promise<T> {
   if (!response.ok) throw toFailure(response.status, body);
   return body as T;
 }
+
+interface Upload {
+  path: string;
+  form: FormData;
+  headers: Readonly<Record<string, string>>;
+  /** Called with the bytes that were sent, of the form. */
+  onProgress: (sent: number) => void;
+  signal: AbortSignal;
+}
+
+/** Sends a form and reports its progress, which `fetch` cannot. @throws ApiFailure, or the reason of `signal` */
+export function sendForm<T>({ path, form, headers, onProgress, signal }: Upload): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const request = new XMLHttpRequest();
+    const stop = () => request.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    const end = (settle: () => void) => {
+      signal.removeEventListener('abort', stop);
+      settle();
+    };
+    request.open('POST', path);
+    request.responseType = 'json';
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded));
+    request.addEventListener('load', () => {
+      setConnected(true);
+      if (request.status === 401) onSessionEnded();
+      const isOk = request.status >= 200 && request.status < 300;
+      end(() =>
+        isOk ? resolve(request.response as T) : reject(toFailure(request.status, request.response)),
+      );
+    });
+    request.addEventListener('error', () => {
+      setConnected(false);
+      end(() => reject(unreachable()));
+    });
+    request.addEventListener('abort', () => end(() => reject(signal.reason as Error)));
+    request.send(form);
+  });
+}

@@ -4,6 +4,7 @@ import { hasScope, type Scope, type Session } from '../api/session.ts';
 const entries = [
   entry('/', 'Overview'),
   entry('/batches', 'Batches', 'admin:read', 'batches:read'),
+  entry('/batches/new', 'New batch', 'batches'),
   entry('/requests', 'Requests', 'admin:read'),
   entry('/usage', 'Usage', 'usage'),
   entry('/operations', 'Operations', 'admin:read', 'batches:read'),

@@ -17,6 +17,12 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('../screens/overview/overview.tsx'), 'Overview'),
 });
 
+const newBatch = createRoute({
+  getParentRoute: () => root,
+  path: '/batches/new',
+  component: lazyRouteComponent(() => import('../screens/new-batch/new-batch.tsx'), 'NewBatch'),
+});
+
 const lines = createRoute({
   getParentRoute: () => root,
   path: '/batches/$batchId/lines',
@@ -65,7 +71,17 @@ const batch = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, batches, batch, lines, playground, requests, operations, usage]),
+  routeTree: root.addChildren([
+    overview,
+    batches,
+    batch,
+    lines,
+    newBatch,
+    playground,
+    requests,
+    operations,
+    usage,
+  ]),
   basepath: '/console',
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,

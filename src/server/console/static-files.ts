@@ -40,6 +40,12 @@ export const consolePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/**
+ * Policy of workers. The check of input files compiles the server's own schemas to code (Ajv), which needs `unsafe-eval`: so it runs in
+ * a worker that can reach nothing.
+ */
+const workerPolicy = "default-src 'none'; script-src 'self' 'unsafe-eval'";
+
 const common = { 'x-content-type-options': 'nosniff', vary: 'accept-encoding' };
 const pageHeaders = {
   ...common,
@@ -81,12 +87,17 @@ async function readBuild(): Promise<Map<string, StaticFile>> {
       zipped: isZipped ? await readFile(join(folder, `${path}.gz`)) : undefined,
       headers: {
         ...(path.startsWith('assets/') ? assetHeaders : pageHeaders),
+        ...(isWorker(path) && { 'content-security-policy': workerPolicy }),
         'content-type': types[extname(path)]!,
       },
     };
     return [path, file] as const;
   });
   return new Map(await Promise.all(entries));
+}
+
+function isWorker(path: string): boolean {
+  return /\.worker-[\w-]+\.js$/.test(path);
 }
 
 const notBuilt = `<!doctype html>

@@ -1,0 +1,155 @@
+import { formatDollars, parseDollars } from '../../../../src/core/price.ts';
+import { type Answer, api, apiBase, bodyOf } from '../../api/client.ts';
+import { ApiFailure } from '../../api/failure.ts';
+import { sendForm } from '../../api/send.ts';
+import type { CheckReport, Part } from './check-input.ts';
+
+type RemoteFile = Answer<'/v1/files', 'post'>;
+type Batch = Answer<'/v1/batches/{batch_id}'>;
+
+/** Estimate of `dry_run`. */
+export interface Estimate {
+  object: 'batch.estimate';
+  usage: { input_tokens: number; output_tokens: number };
+  exact_input: boolean;
+  cost: { amount: string; list_amount: string };
+  quota: { fits: boolean; limits: readonly { name: string; limit: number; used: number; adds: number }[] };
+}
+
+/** Part of the file that the server has. */
+export interface UploadedPart {
+  part: Part;
+  fileId: string;
+  estimate: Estimate;
+}
+
+export interface SendOptions {
+  file: File;
+  report: CheckReport;
+  /** Called with the bytes of all parts that were sent. */
+  onProgress: (sent: number) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Uploads the parts one after the other and asks for the cost of each, without creating a batch. Parts that were uploaded before a
+ * failure are removed.
+ * @throws ApiFailure with the line of the whole file
+ */
+export async function uploadParts({
+  file,
+  report,
+  onProgress,
+  signal,
+}: SendOptions): Promise<UploadedPart[]> {
+  const uploaded: UploadedPart[] = [];
+  try {
+    for (const part of report.parts) {
+      const sent = part.start;
+      const upload = await uploadPart(file, part, report, (bytes) => onProgress(sent + bytes), signal);
+      onProgress(part.end);
+      uploaded.push({ part, fileId: upload.id, estimate: await estimate(upload.id, report, signal) });
+    }
+    return uploaded;
+  } catch (error) {
+    await removeParts(uploaded);
+    throw error;
+  }
+}
+
+async function uploadPart(
+  file: File,
+  part: Part,
+  { parts }: CheckReport,
+  onProgress: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<RemoteFile> {
+  const form = new FormData();
+  form.set('purpose', 'batch');
+  form.set('file', file.slice(part.start, part.end), partName(file.name, parts.indexOf(part), parts.length));
+  try {
+    const headers = { 'idempotency-key': crypto.randomUUID() };
+    return await sendForm<RemoteFile>({ path: `${apiBase}/v1/files`, form, headers, onProgress, signal });
+  } catch (error) {
+    throw error instanceof ApiFailure ? shiftLine(error, part.linesBefore) : error;
+  }
+}
+
+/** Name of a part: `reviews.jsonl`, or `reviews (2 of 3).jsonl`. */
+export function partName(name: string, at: number, of: number): string {
+  if (of === 1) return name;
+  const dot = name.lastIndexOf('.');
+  const end = dot > 0 ? dot : name.length;
+  return `${name.slice(0, end)} (${at + 1} of ${of})${name.slice(end)}`;
+}
+
+/** Failure with the line of the whole file instead of that of its part. */
+export function shiftLine(error: ApiFailure, linesBefore: number): ApiFailure {
+  const message = error.message.replace(/\bline (\d+)/i, (text, line: string) =>
+    text.replace(line, String(Number(line) + linesBefore)),
+  );
+  return new ApiFailure(message, error);
+}
+
+async function estimate(fileId: string, { endpoint }: CheckReport, signal: AbortSignal): Promise<Estimate> {
+  const body = { ...batchBody(fileId, endpoint), dry_run: true };
+  const answer: unknown = await bodyOf(api.POST('/v1/batches', { body, signal }));
+  return answer as Estimate;
+}
+
+function batchBody(fileId: string, endpoint: CheckReport['endpoint']) {
+  return {
+    endpoint: endpoint ?? '/v1/chat/completions',
+    completion_window: '24h',
+    input_file_id: fileId,
+  } as const;
+}
+
+export interface BatchOptions {
+  /** Shown as the name of the batch. */
+  name: string;
+  priority: number | null;
+}
+
+/** Creates a batch for each part. @throws ApiFailure */
+export async function createBatches(
+  uploaded: readonly UploadedPart[],
+  { endpoint }: CheckReport,
+  { name, priority }: BatchOptions,
+): Promise<Batch[]> {
+  const created: Batch[] = [];
+  for (const [at, { fileId }] of uploaded.entries()) {
+    const metadata = name === '' ? {} : { name: partName(name, at, uploaded.length) };
+    // The document says of the metadata only that it is an object.
+    const body = { ...batchBody(fileId, endpoint), metadata: metadata as Record<string, never>, priority };
+    const headers = { 'Idempotency-Key': `console-${fileId}` };
+    const answer: unknown = await bodyOf(api.POST('/v1/batches', { body, headers }));
+    created.push(answer as Batch);
+  }
+  return created;
+}
+
+/** Removes the uploads of batches that are not created. */
+export async function removeParts(uploaded: readonly Pick<UploadedPart, 'fileId'>[]): Promise<void> {
+  for (const { fileId } of uploaded)
+    await api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: fileId } } }).catch(() => undefined);
+}
+
+/** Sums of the estimates of all parts. */
+export function sumEstimates(parts: readonly Pick<UploadedPart, 'estimate'>[]) {
+  const sum = (of: (estimate: Estimate) => string) =>
+    formatDollars(parts.reduce((total, { estimate: each }) => total + parseDollars(of(each)), 0n));
+  const tokens = (of: (estimate: Estimate) => number) =>
+    parts.reduce((total, { estimate: each }) => total + of(each), 0);
+  return {
+    amount: sum(({ cost }) => cost.amount),
+    listAmount: sum(({ cost }) => cost.list_amount),
+    inputTokens: tokens(({ usage }) => usage.input_tokens),
+    outputTokens: tokens(({ usage }) => usage.output_tokens),
+    isExact: parts.every(({ estimate: each }) => each.exact_input),
+    /** Limits that a part exceeds. */
+    exceeded: parts.flatMap(({ estimate: each }) =>
+      each.quota.fits ? [] : each.quota.limits.filter(({ limit, used, adds }) => used + adds > limit),
+    ),
+  };
+}
