@@ -16,7 +16,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   {
     id: 'state',
     header: 'State',
-    width: 184,
+    width: 164,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return (
@@ -30,7 +30,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   {
     id: 'done',
     header: 'Done',
-    width: 108,
+    width: 100,
     align: 'end',
     cell: ({ request_counts: { completed, total } }) => `${compact(completed)} / ${compact(total)}`,
   },
@@ -44,14 +44,14 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   },
   {
     id: 'rate',
-    header: 'Per minute',
+    header: 'Per min',
     width: 84,
     align: 'end',
     cell: ({ progress: { rate_per_minute: rate } }) => (rate === null ? '–' : compact(Math.round(rate))),
   },
-  { id: 'eta', header: 'Ends', width: 164, align: 'end', cell: (batch) => <Ends batch={batch} /> },
-  { id: 'cost', header: 'Cost', width: 84, align: 'end', cell: ({ cost }) => <Money amount={cost.amount} /> },
-  { id: 'saved', header: 'Saved', width: 84, align: 'end', cell: Saved },
+  { id: 'eta', header: 'Ends', width: 150, align: 'end', cell: (batch) => <Ends batch={batch} /> },
+  { id: 'cost', header: 'Cost', width: 80, align: 'end', cell: ({ cost }) => <Money amount={cost.amount} /> },
+  { id: 'saved', header: 'Saved', width: 80, align: 'end', cell: Saved },
   { id: 'model', header: 'Model', width: 140, cell: ({ model }) => model ?? 'several' },
   {
     id: 'created',
