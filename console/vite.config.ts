@@ -26,8 +26,8 @@ export default defineConfig({
     // A test measures the first load.
     chunkSizeWarningLimit: 1_000,
     rolldownOptions: {
-      // Packages mark files for React's servers, which the console has none of.
-      checks: { moduleLevelDirective: false },
+      // Packages mark files for React's servers, which the console has none of. A slow machine is no reason for a warning.
+      checks: { moduleLevelDirective: false, pluginTimings: false },
     },
   },
   server: {
