@@ -14,7 +14,6 @@ import { Dialog } from './dialog.tsx';
 import { ErrorState } from './error-state.tsx';
 import { count, counted } from './format.ts';
 import { Loading } from './loading.tsx';
-import { Menu } from './menu.tsx';
 import css from './batch-actions.module.css';
 
 const words: Readonly<Record<ActionKind, { name: string; verb: string; past: string; note: string }>> = {
@@ -46,7 +45,9 @@ const words: Readonly<Record<ActionKind, { name: string; verb: string; past: str
 const allKinds = Object.keys(words) as ActionKind[];
 
 interface BatchActionsProps {
+  /** Names what the actions change. */
   label: string;
+  isLabelShown?: boolean;
   isAdmin: boolean;
   /** Batches by ids or by a filter. */
   target: Omit<ActionRequest, 'action'>;
@@ -54,20 +55,30 @@ interface BatchActionsProps {
   kinds?: readonly ActionKind[];
 }
 
-/** Menu of actions on batches. Each shows first what it would change. */
-export function BatchActions({ label, isAdmin, target, kinds = allKinds }: BatchActionsProps) {
+/** Buttons for actions on batches. Each shows first what it would change. */
+export function BatchActions({
+  label,
+  isLabelShown = false,
+  isAdmin,
+  target,
+  kinds = allKinds,
+}: BatchActionsProps) {
   const [action, setAction] = useState<ActionKind | null>(null);
   return (
     <>
       {kinds.length > 0 && (
-        <Menu
-          label={label}
-          items={kinds.map((kind) => ({
-            label: words[kind].name,
-            ...(kind === 'cancel' && { kind: 'danger' as const }),
-            onSelect: () => setAction(kind),
-          }))}
-        />
+        <div role="group" aria-label={label} className={css.actions}>
+          {isLabelShown && (
+            <span className={css.quiet} aria-hidden>
+              {label}
+            </span>
+          )}
+          {kinds.map((kind) => (
+            <Button key={kind} kind={kind === 'cancel' ? 'danger' : 'normal'} onClick={() => setAction(kind)}>
+              {words[kind].name}
+            </Button>
+          ))}
+        </div>
       )}
       {action && (
         <ActionDialog isAdmin={isAdmin} request={{ ...target, action }} onClose={() => setAction(null)} />

@@ -72,7 +72,9 @@ function List() {
     <Screen
       title="Batches"
       actions={
-        canAct && <BatchActions label="All that match" isAdmin={isAdmin} target={{ filter: filters }} />
+        canAct && (
+          <BatchActions label="All that match" isLabelShown isAdmin={isAdmin} target={{ filter: filters }} />
+        )
       }
     >
       <div>
@@ -80,7 +82,7 @@ function List() {
         {selected.length > 0 && (
           <div className={css.selection}>
             <span role="status">{counted(selected.length, 'batch', 'batches')} selected</span>
-            <BatchActions label="Actions" isAdmin={isAdmin} target={{ ids: selected }} />
+            <BatchActions label="Selected batches" isAdmin={isAdmin} target={{ ids: selected }} />
             <Button kind="quiet" onClick={() => setSelection({})}>
               Clear selection
             </Button>
