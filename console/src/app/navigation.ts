@@ -7,6 +7,7 @@ const entries = [
   entry('/batches/new', 'New batch', 'batches'),
   entry('/requests', 'Requests', 'admin:read'),
   entry('/usage', 'Usage', 'usage'),
+  entry('/keys', 'Keys'),
   entry('/operations', 'Operations', 'admin:read', 'batches:read'),
   entry('/playground', 'Playground', 'inference'),
 ];

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { keysSearch } from '../screens/keys/search.ts';
 import { linesSearch } from '../screens/lines/search.ts';
 import { readSearch as readOperationsSearch } from '../screens/operations/search.ts';
 import { playgroundSearch } from '../screens/playground/search.ts';
@@ -64,23 +65,32 @@ const batches = createRoute({
   validateSearch: parseBatchesSearch,
   component: lazyRouteComponent(() => import('../screens/batches/batches.tsx'), 'Batches'),
 });
+
 const batch = createRoute({
   getParentRoute: () => root,
   path: '/batches/$batchId',
   component: lazyRouteComponent(() => import('../screens/batch/batch.tsx'), 'Batch'),
 });
 
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  validateSearch: keysSearch,
+  component: lazyRouteComponent(() => import('../screens/keys/keys.tsx'), 'Keys'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     overview,
-    batches,
-    batch,
-    lines,
     newBatch,
+    lines,
     playground,
     requests,
     operations,
     usage,
+    batches,
+    batch,
+    keys,
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

@@ -1,0 +1,138 @@
+import { useState } from 'react';
+import { defaultScopes, type KeyScope, scopes } from '../../../../src/core/org.ts';
+import { api, bodyOf } from '../../api/client.ts';
+import { changesOf, toDraft } from './draft.ts';
+import { FormDialog } from './form-dialog.tsx';
+import css from './keys.module.css';
+import { type Key, type NewKey, type Org, useChange } from './queries.ts';
+import { SettingsFields } from './settings-fields.tsx';
+
+interface KeyFormProps {
+  /** Absent for a new key. */
+  keyToChange?: Key | undefined;
+  orgs: readonly Org[];
+  /** Org that is chosen at first. */
+  org?: string | undefined;
+  /** Called with a new key and its secret. */
+  onCreated: (key: NewKey) => void;
+  onClose: () => void;
+}
+
+/** Form of a new key, or of the settings of one. */
+export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: KeyFormProps) {
+  const [draft, setDraft] = useState(() => toDraft(key));
+  const [orgId, setOrgId] = useState(key?.org_id ?? org ?? orgs[0]?.id ?? '');
+  const [chosen, setChosen] = useState<readonly KeyScope[]>(key?.scopes ?? defaultScopes);
+  const [models, setModels] = useState(key?.models?.join(', ') ?? '');
+  const oldDay = key?.expires_at?.slice(0, 10) ?? '';
+  const [lastDay, setLastDay] = useState(oldDay);
+  const [priority, setPriority] = useState(String(key?.priority ?? 9));
+
+  const save = useChange(async (): Promise<NewKey | undefined> => {
+    const names = models.split(',').flatMap((name) => name.trim() || []);
+    const body = {
+      ...changesOf(draft, key),
+      scopes: [...chosen],
+      models: names.length > 0 ? names : null,
+      priority: Number(priority),
+      ...(lastDay !== oldDay && { expires_at: lastDay === '' ? null : `${lastDay}T23:59:59Z` }),
+    };
+    if (!key) return bodyOf(api.POST('/v1/admin/keys', { body: { ...body, org_id: orgId } }));
+    await bodyOf(api.PATCH('/v1/admin/keys/{key_id}', { params: { path: { key_id: key.id } }, body }));
+    return undefined;
+  });
+
+  return (
+    <FormDialog
+      title={key ? `Key ${key.name || key.id}` : 'New key'}
+      action={key ? 'Save' : 'Create key'}
+      isBusy={save.isPending}
+      error={save.error}
+      onSubmit={() =>
+        save.mutate(undefined, {
+          onSuccess(created) {
+            onClose();
+            if (created) onCreated(created);
+          },
+        })
+      }
+      onClose={onClose}
+    >
+      <div className={css.columns}>
+        <label className={css.field}>
+          Name
+          <input
+            autoFocus
+            value={draft.name}
+            placeholder="What it is for"
+            onChange={({ target }) => setDraft({ ...draft, name: target.value })}
+          />
+        </label>
+        <label className={css.field}>
+          Org
+          <select
+            value={orgId}
+            disabled={key !== undefined}
+            onChange={({ target }) => setOrgId(target.value)}
+          >
+            {orgs.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className={css.field}>
+          Models, separated by commas
+          <input value={models} placeholder="All models" onChange={({ target }) => setModels(target.value)} />
+        </label>
+        <label className={css.field}>
+          Last day (UTC)
+          <input type="date" value={lastDay} onChange={({ target }) => setLastDay(target.value)} />
+        </label>
+        <label className={css.field}>
+          Highest priority of its batches
+          <input
+            type="number"
+            min={0}
+            max={9}
+            required
+            value={priority}
+            onChange={({ target }) => setPriority(target.value)}
+          />
+        </label>
+      </div>
+      <fieldset className={css.group}>
+        <legend>Scopes</legend>
+        <div className={css.columns}>
+          {scopes.map((scope) => (
+            <label key={scope} className={css.check}>
+              <input
+                type="checkbox"
+                checked={chosen.includes(scope)}
+                onChange={({ target }) =>
+                  setChosen(target.checked ? [...chosen, scope] : chosen.filter((each) => each !== scope))
+                }
+              />
+              <span>
+                <code>{scope}</code> {scopeLabels[scope]}
+              </span>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      <SettingsFields draft={draft} onChange={setDraft} />
+    </FormDialog>
+  );
+}
+
+const scopeLabels: Readonly<Record<KeyScope, string>> = {
+  inference: 'single requests',
+  batches: 'create and steer',
+  'batches:read': 'see them',
+  files: 'upload and read',
+  'files:read': 'read them',
+  usage: 'usage and cost',
+  admin: 'everything of all orgs',
+  'admin:read': 'see all orgs',
+};

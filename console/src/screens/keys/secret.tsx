@@ -1,0 +1,25 @@
+import { Button } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import type { NewKey } from './queries.ts';
+
+/** Shows the secret of a new key, for the only time. */
+export function Secret({ created, onClose }: { created: NewKey; onClose: () => void }) {
+  return (
+    <Dialog
+      title={`Key ${created.name || created.id}`}
+      onClose={onClose}
+      actions={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
+      <p>
+        Copy the key now. It is shown this once: the server stores its hash alone, and nobody can show it
+        again.
+      </p>
+      <Code label="API key" text={created.key} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,66 @@
+import { limitNames, type LimitName } from '../../../../src/core/limits.ts';
+import { type Draft, limitLabels } from './draft.ts';
+import css from './keys.module.css';
+
+interface SettingsFieldsProps {
+  draft: Draft;
+  onChange: (draft: Draft) => void;
+}
+
+/** Fields of the budget and the limits. */
+export function SettingsFields({ draft, onChange }: SettingsFieldsProps) {
+  const set = (change: Partial<Draft>) => onChange({ ...draft, ...change });
+  const setLimit = (name: LimitName, value: string) => set({ limits: { ...draft.limits, [name]: value } });
+  return (
+    <>
+      <fieldset className={css.group}>
+        <legend>Budget</legend>
+        <div className={css.columns}>
+          <label className={css.field}>
+            USD
+            <input
+              inputMode="decimal"
+              value={draft.budget}
+              placeholder="No budget"
+              onChange={({ target }) => set({ budget: target.value })}
+            />
+          </label>
+          <label className={css.field}>
+            Period
+            <select
+              value={draft.period}
+              onChange={({ target }) => set({ period: target.value as Draft['period'] })}
+            >
+              <option value="month">A month (UTC)</option>
+              <option value="total">In total</option>
+            </select>
+          </label>
+        </div>
+        <label className={css.check}>
+          <input
+            type="checkbox"
+            checked={draft.isHard}
+            onChange={({ target }) => set({ isHard: target.checked })}
+          />
+          Reject requests when it is used up
+        </label>
+      </fieldset>
+      <details className={css.group}>
+        <summary>Limits</summary>
+        <div className={css.columns}>
+          {limitNames.map((name) => (
+            <label key={name} className={css.field}>
+              {limitLabels[name]}
+              <input
+                inputMode={name === 'queued_tokens' ? 'text' : 'numeric'}
+                value={draft.limits[name]}
+                placeholder={name === 'queued_tokens' ? 'qwen3=50000000' : 'By default'}
+                onChange={({ target }) => setLimit(name, target.value)}
+              />
+            </label>
+          ))}
+        </div>
+      </details>
+    </>
+  );
+}
