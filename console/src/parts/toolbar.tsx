@@ -63,26 +63,3 @@ export function SearchField({ label, value, placeholder, onChange }: SearchField
     </label>
   );
 }
-
-interface DayFieldProps {
-  label: string;
-  /** UTC day, such as `2026-11-28`. */
-  value: string;
-  max?: string;
-  onChange: (value: string) => void;
-}
-
-export function DayField({ label, value, max, onChange }: DayFieldProps) {
-  return (
-    <label className={css.field}>
-      {label}
-      <input
-        type="date"
-        value={value}
-        max={max}
-        required
-        onChange={({ target }) => target.value !== '' && onChange(target.value)}
-      />
-    </label>
-  );
-}

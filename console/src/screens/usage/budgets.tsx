@@ -31,6 +31,7 @@ const columns: readonly Column<BudgetRow>[] = [
   {
     id: 'owner',
     header: 'Of',
+    width: 220,
     cell: ({ id, ...budget }) => <span title={id}>{ownerOf(budget)}</span>,
   },
   { id: 'period', header: 'Period', width: 120, cell: ({ period, hard }) => periodOf(period, hard) },

@@ -45,6 +45,7 @@ function columnsOf(by: Group, sums: readonly GroupSum[]): readonly Column<GroupS
     {
       id: 'group',
       header: groupLabels[by],
+      width: 260,
       cell: ({ id, label }) => <span title={id || label}>{label}</span>,
       sortBy: ({ label }) => label,
     },

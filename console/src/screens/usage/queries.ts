@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, bodyOf, type Answer, type Item } from '../../api/client.ts';
+import { api, bodyOf, type Answer } from '../../api/client.ts';
 import { send } from '../../api/send.ts';
 import { apiBase } from '../../api/client.ts';
 import { toFailure } from '../../api/failure.ts';
@@ -8,7 +8,6 @@ import type { Group } from './search.ts';
 import { toNano } from './sums.ts';
 
 export type Budget = Answer<'/v1/usage'>['budgets'][number];
-export type Org = Item<'/v1/admin/orgs'>;
 
 const maxRows = 10_000;
 const refetchInterval = 60_000;
