@@ -52,10 +52,21 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Screens', includeHidden: true }).waitFor({ state: 'attached' });
 }
 
+/** Waits until the screen has its heading and its data. Events that follow batches stay open, so that the network is never idle. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(
+    () =>
+      document.querySelector('h1') !== null &&
+      !Array.from(document.querySelectorAll('[role="status"]')).some((status) =>
+        status.textContent.startsWith('Loading'),
+      ),
+  );
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Expects that axe finds nothing against WCAG 2.2 AA, and that the page does not scroll sideways. */
-export async function expectAccessible(page: Page): Promise<void> {
+export async function expectAccessible(page: Page, where = page.url()): Promise<void> {
   // As an expression of the debugger, because the content policy rejects scripts from elsewhere.
   await page.evaluate(axe);
   const violations = await page.evaluate(async () => {
@@ -66,7 +77,7 @@ export async function expectAccessible(page: Page): Promise<void> {
       nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`),
     );
   });
-  expect(violations).toEqual([]);
+  expect(violations, where).toEqual([]);
   const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-  expect(isWide, 'the page scrolls sideways').toBe(false);
+  expect(isWide, `${where} scrolls sideways`).toBe(false);
 }
