@@ -56,7 +56,8 @@ describe('orgs', () => {
 
   it('422: names the type of a name that is no text', async () => {
     const { status, json } = await admin('POST', 'orgs', { name: 5 });
-    const expected = 'a string of up to 200 characters of valid Unicode, without control characters';
+    const expected =
+      'a string of up to 200 characters of valid Unicode, not only spaces, without control characters';
     expect([status, json.error.message]).toEqual([422, `name: expected ${expected}, got 5`]);
   });
 
