@@ -57,7 +57,7 @@ export function makeInput(plan: BatchPlan, now: number): Input {
     offset: new Float64Array(lines.length),
     length: Uint32Array.from(lines, (line) => line.length),
     model: Uint16Array.from(plan.lines, (line) => models.indexOf(line.model)),
-    est: Uint32Array.from(lines, (line) => Math.ceil(line.length / 4) + 512),
+    est: Uint32Array.from(lines, (line) => Math.ceil(line.length / 4) + (plan.maxTokens ?? 512)),
     hashes: new Uint32Array(lines.length * prefixLevels),
     sum: Uint32Array.from(lines, (line) => crc32(line)),
   };

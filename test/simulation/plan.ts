@@ -31,6 +31,8 @@ export interface BatchPlan {
   lines: LinePlan[];
   createAt: number;
   cancelAt: number | null;
+  /** Estimated tokens of each answer; default 512. */
+  maxTokens?: number;
 }
 
 /** Probabilities of each fault for one store call, until the calm begins. */

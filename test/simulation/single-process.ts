@@ -43,6 +43,8 @@ export interface SingleOptions {
   hours?: Hours;
   /** Bytes of each line including its files. */
   filledBytes?: number;
+  /** Estimated tokens of each answer. */
+  maxTokens?: number;
   /** Aliases of the model. */
   aliases?: string[];
   /** Router in front of the engine. */
@@ -258,6 +260,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
           lines: Array.from({ length: lines }, () => each),
           createAt: 0,
           cancelAt: null,
+          maxTokens: options.maxTokens,
         },
         clock.now(),
       );

@@ -27,17 +27,34 @@ describe('VirtualTimes', () => {
     expect(times.served('a')).toBe(50);
   });
 
-  it('charges lines in flight as much of their estimate as recent lines used', () => {
+  it('counts lines in flight as far as recent lines used their estimates', () => {
     times.charge(of('a'), 1_000)(100);
-    times.charge(of('b'), 500);
-    expect(times.served('b')).toBeCloseTo(50);
+    const before = times.served('a');
+    times.charge(of('a'), 500);
+    expect(times.served('a') - before).toBeCloseTo(50);
     for (let n = 0; n < 500; n++) times.charge(of('a'), 1_000)(900);
-    const before = times.served('b');
-    times.charge(of('b'), 500);
-    expect(times.served('b') - before).toBeCloseTo(450, 0);
+    const after = times.served('a');
+    times.charge(of('a'), 500);
+    expect(times.served('a') - after).toBeCloseTo(450, 0);
   });
 
-  it('corrects a charge exactly, whatever the others used meanwhile', () => {
+  it('counts lines in flight anew with every line that is over', () => {
+    const settle = times.charge(of('a'), 1_000);
+    times.charge(of('a'), 1_000);
+    expect(times.served('a')).toBe(2_000);
+    settle(10);
+    expect(times.served('a')).toBeCloseTo(20);
+  });
+
+  it('knows the use of each org by its own lines, and until then by those of all', () => {
+    times.charge(of('a'), 1_000)(10);
+    times.charge(of('b'), 100);
+    expect(times.served('b')).toBeCloseTo(1);
+    times.charge(of('b'), 100)(80);
+    expect(times.served('b')).toBeCloseTo(160);
+  });
+
+  it('charges what a line used when it is over, whatever the others used meanwhile', () => {
     const settle = times.charge(of('a'), 1_000);
     times.charge(of('b'), 1_000)(10);
     settle(40);
@@ -45,15 +62,23 @@ describe('VirtualTimes', () => {
   });
 
   it('lets an org that was away in at the least of those at work: idling earns nothing', () => {
-    times.charge(of('a'), 1_000);
-    times.charge(of('b'), 400);
+    times.charge(of('a'), 1_000)(1_000);
+    times.charge(of('b'), 400)(400);
     times.setWorking(new Set(['a', 'b', 'new']));
     expect(times.served('new')).toBe(400);
   });
 
+  it('lets an org in at what the others have used, not at the estimates of their lines in flight', () => {
+    const settle = Array.from({ length: 4 }, () => times.charge(of('a'), 1_000));
+    times.setWorking(new Set(['a', 'new']));
+    expect(times.served('new')).toBe(0);
+    for (const each of settle) each(10);
+    expect(times.served('a') - times.served('new')).toBe(40);
+  });
+
   it('puts an org that comes back at the least of those at work, not before them', () => {
-    times.charge(of('a'), 1_000);
-    times.charge(of('b'), 900);
+    times.charge(of('a'), 1_000)(1_000);
+    times.charge(of('b'), 900)(900);
     times.setWorking(new Set(['b']));
     times.setWorking(new Set(['a', 'b']));
     expect(times.served('a')).toBe(900);
@@ -61,7 +86,7 @@ describe('VirtualTimes', () => {
 
   it('treats an unknown org as new', () => {
     times.setWorking(new Set(['a']));
-    times.charge(of('a'), 50);
+    times.charge(of('a'), 50)(50);
     expect(times.served('unknown')).toBe(50);
   });
 
@@ -79,8 +104,8 @@ describe('Fairness', () => {
   it('counts each model apart: much work for one model does not delay the first work for another', () => {
     const fairness = new Fairness();
     fairness.setWorking(work(['m1', 'a'], ['m2', 'b']));
-    fairness.of('m1').charge(of('a'), 9_000);
-    fairness.of('m2').charge(of('b'), 50);
+    fairness.of('m1').charge(of('a'), 9_000)(9_000);
+    fairness.of('m2').charge(of('b'), 50)(50);
     fairness.setWorking(work(['m1', 'a'], ['m2', 'b'], ['m2', 'a']));
     expect(fairness.of('m2').served('a')).toBe(50);
   });

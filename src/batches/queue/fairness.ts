@@ -21,57 +21,83 @@ export class Fairness {
   }
 }
 
+interface Account {
+  /** Virtual time of the lines that are over. */
+  done: number;
+  /** Virtual time of the lines in flight, if they used their whole estimates. */
+  inFlight: number;
+  use: Use;
+}
+
 /**
  * Virtual time per org, in tokens divided by the weight of the org. An org that returns starts at the least time of the active orgs, so
  * that idling earns no credit.
+ *
+ * Estimates contain the most tokens that a line may use, many times what most use. So lines in flight count as far as recent lines used
+ * theirs: as they stood when the lines were sent, they would outweigh hundreds of answers. For the same reason the least time is that of
+ * the lines that are over: an estimate that is corrected later would leave the org that returns behind all others.
  */
 export class VirtualTimes {
-  #time = new Map<string, number>();
+  #accounts = new Map<string, Account>();
   #working: ReadonlySet<string> = new Set();
-  /** Sums over the recent lines. */
-  #recent = { used: 0, estimated: 0 };
+  /** Use of all orgs: counts for an org until one of its own lines is over. */
+  #use = new Use();
 
   served(orgId: string): number {
-    return this.#time.get(orgId) ?? this.#floor();
+    const account = this.#accounts.get(orgId);
+    if (!account) return this.#floor();
+    return account.done + account.inFlight * (account.use.ratio ?? this.#use.ratio ?? 1);
   }
 
   /**
-   * Charges an org for a line that is sent. Estimates contain the most tokens that a line may use, many times what most use: charged as
-   * such, the lines in flight would outweigh hundreds of answers. So they count as far as recent lines used theirs.
-   * @returns corrects the charge when the line is over; 0 tokens for a line that was not served
+   * Charges an org for a line that is sent.
+   * @returns charges what the line used when it is over; 0 tokens for a line that was not served
    */
   charge({ orgId, weight }: { orgId: string; weight: number }, estimate: number): (tokens: number) => void {
-    const { used, estimated } = this.#recent;
-    const charged = estimated > 0 ? (estimate * used) / estimated : estimate;
-    this.#add(orgId, charged / weight);
+    const account = this.#accounts.get(orgId) ?? this.#open(orgId);
+    account.inFlight += estimate / weight;
     return (tokens) => {
-      this.#add(orgId, (tokens - charged) / weight);
-      if (tokens > 0) this.#note(tokens, estimate);
+      account.inFlight -= estimate / weight;
+      account.done += tokens / weight;
+      if (tokens > 0) for (const use of [account.use, this.#use]) use.note(tokens, estimate);
     };
   }
 
   setWorking(orgIds: ReadonlySet<string>): void {
     const floor = this.#floor();
-    for (const orgId of orgIds)
-      if (!this.#working.has(orgId)) this.#time.set(orgId, Math.max(floor, this.#time.get(orgId) ?? 0));
-    for (const orgId of this.#time.keys()) if (!orgIds.has(orgId)) this.#time.delete(orgId);
+    for (const orgId of orgIds) {
+      const account = this.#accounts.get(orgId) ?? this.#open(orgId);
+      if (!this.#working.has(orgId)) account.done = Math.max(floor, account.done);
+    }
+    for (const orgId of this.#accounts.keys()) if (!orgIds.has(orgId)) this.#accounts.delete(orgId);
     this.#working = orgIds;
   }
 
-  #add(orgId: string, time: number): void {
-    this.#time.set(orgId, this.served(orgId) + time);
-  }
-
-  #note(tokens: number, estimate: number): void {
-    const { used, estimated } = this.#recent;
-    const keep = 1 - 1 / ratioOver;
-    this.#recent = { used: used * keep + tokens, estimated: estimated * keep + estimate };
+  #open(orgId: string): Account {
+    const account = { done: this.#floor(), inFlight: 0, use: new Use() };
+    this.#accounts.set(orgId, account);
+    return account;
   }
 
   #floor(): number {
-    let floor = Number.POSITIVE_INFINITY;
-    for (const orgId of this.#working)
-      floor = Math.min(floor, this.#time.get(orgId) ?? Number.POSITIVE_INFINITY);
-    return Number.isFinite(floor) ? floor : 0;
+    const times = [...this.#working].flatMap((orgId) => this.#accounts.get(orgId)?.done ?? []);
+    return times.length > 0 ? Math.min(...times) : 0;
+  }
+}
+
+/** Tokens that recent lines used, relative to their estimates. */
+class Use {
+  #used = 0;
+  #estimated = 0;
+
+  note(tokens: number, estimate: number): void {
+    const keep = 1 - 1 / ratioOver;
+    this.#used = this.#used * keep + tokens;
+    this.#estimated = this.#estimated * keep + estimate;
+  }
+
+  /** Undefined before the first line. */
+  get ratio(): number | undefined {
+    return this.#estimated > 0 ? this.#used / this.#estimated : undefined;
   }
 }
