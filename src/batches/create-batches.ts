@@ -90,7 +90,11 @@ export function createBatches(deps: BatchesDeps): Batches {
   let started = false;
 
   const openWork = new OpenWork({ ...context, throughput: runner.throughput });
-  const waitSources = createWaitSources({ ...context, storage: (id) => runner.storage(id) });
+  const waitSources = createWaitSources({
+    ...context,
+    storage: (id) => runner.storage(id),
+    hasJustRun: (id) => runner.recentRuns.has(id),
+  });
 
   const views = createViews({
     ...context,

@@ -14,6 +14,7 @@ import type { BatchContext } from './batch-context.ts';
 import { leaseOf } from './claimed/claimed-chunks.ts';
 import { PrefixAffinity } from './claimed/prefix-affinity.ts';
 import { PrefixWarmup } from './run/prefix-warmup.ts';
+import { RecentRuns } from './run/recent-runs.ts';
 import { Throughput } from './run/throughput.ts';
 import { Recorder } from './record/recorder.ts';
 import { storageUnavailable, BatchBackoff } from './claimed/batch-backoff.ts';
@@ -36,6 +37,7 @@ export interface RunnerDeps extends BatchContext {
 export class Runner {
   readonly work: LocalWork;
   readonly throughput: Throughput;
+  readonly recentRuns: RecentRuns;
   #backoff: BatchBackoff;
   #deps: RunnerDeps;
   #recorder: Recorder;
@@ -72,6 +74,7 @@ export class Runner {
     });
     this.work = work;
     this.throughput = new Throughput(clock);
+    this.recentRuns = new RecentRuns(clock);
     this.#slots = slots;
     this.#recorder = recorder;
     this.#backoff = backoff;
@@ -85,6 +88,7 @@ export class Runner {
       backoff,
       warmup: new PrefixWarmup(clock),
       throughput: this.throughput,
+      recentRuns: this.recentRuns,
       slots,
       affinity,
       fetch: () => this.#claimer.fetch(),

@@ -65,6 +65,7 @@ beforeEach(() => {
       pausing: () => null,
       waiting: () => null,
       room: () => 0,
+      hasJustRun: () => false,
     },
     timesOf: () => ({ now, from: now, hours: undefined }),
     async views(batches) {

@@ -32,7 +32,15 @@ const seen = (
     full = [''],
     paused = [''],
     stored = true,
-  }: { inFlight?: number; away?: string[]; full?: string[]; paused?: string[]; stored?: boolean },
+    justRan = false,
+  }: {
+    inFlight?: number;
+    away?: string[];
+    full?: string[];
+    paused?: string[];
+    stored?: boolean;
+    justRan?: boolean;
+  },
 ) =>
   findWaiting(makeBatch({ ...running, ...changes }), inFlight, {
     storage: () => (stored ? null : noStorage),
@@ -40,6 +48,7 @@ const seen = (
     pausing: (_orgId, model) => (paused.includes(model) ? pause : null),
     waiting: (model) => (away.includes(model) ? cause : null),
     room: (model) => (full.includes(model) ? 0 : 1),
+    hasJustRun: () => justRan,
   });
 
 describe('a batch waits', () => {
@@ -80,6 +89,11 @@ describe('a batch waits', () => {
     expect(seen({}, { full: ['a', 'b'], inFlight: 1 })).toBeNull();
     expect(seen({ prices: {} }, {})).toBeNull();
     expect(seen({ ok: 8 }, { full: ['a', 'b'] })).toBeNull();
+  });
+
+  it('not in the queue between two turns, but for what keeps it from its next one', () => {
+    expect(seen({}, { full: ['a', 'b'], justRan: true })).toBeNull();
+    expect(seen({}, { away: ['a', 'b'], justRan: true })).toEqual(cause);
   });
 
   it('for being resumed, whatever else there is', () => {
@@ -123,6 +137,7 @@ describe('wait reasons', () => {
     peers = new Peers(catalog, createManualClock());
     surroundings = createWaitSources({
       storage: () => null,
+      hasJustRun: () => false,
       budgets: noBudgets,
       controls: { pausing: (orgId, id) => findPause(pauses, { orgId, model: id }) },
       catalog,

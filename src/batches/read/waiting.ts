@@ -23,6 +23,8 @@ export interface WaitSources {
   waiting: (model: string, priced?: readonly string[]) => Waiting | null;
   /** Number of further requests that may be sent to a model now. */
   room: (model: string) => number;
+  /** True if lines of a batch were in flight at this process in the last seconds. */
+  hasJustRun: (batchId: string) => boolean;
 }
 
 /** Models that the requests of a batch name. */
@@ -32,13 +34,14 @@ export function namedModels({ prices }: Batch): string[] {
 
 /**
  * Reason why a batch makes no progress: paused, storage, budget, its first paused or unavailable model, or a queue for slots.
- * Null if some of its lines can be sent or are in flight to an available model.
+ * Null if some of its lines can be sent or are in flight to an available model, or were a moment ago: between two turns, a batch that
+ * shares slots makes progress.
  * @param inFlight lines sent and not answered
  */
 export function findWaiting(
   batch: Batch,
   inFlight: number,
-  { budget, storage, pausing, waiting, room }: WaitSources,
+  { budget, storage, pausing, waiting, room, hasJustRun }: WaitSources,
 ): Waiting | null {
   const { status, closing, pausedAt, total, ok, err } = batch;
   if (isFinal(status)) return null;
@@ -59,9 +62,8 @@ export function findWaiting(
   // Unsent lines of other processes count as in flight, which means nothing if all models are unavailable.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))
     return { ...causes[0], since: Math.max(causes[0].since, batch.createdAt) };
-  const isQueued =
-    inFlight <= 0 && ok + err < total && models.length > 0 && models.every((model) => room(model) <= 0);
-  if (!isQueued) return null;
+  const isIdle = inFlight <= 0 && ok + err < total && models.length > 0;
+  if (!isIdle || models.some((model) => room(model) > 0) || hasJustRun(batch.id)) return null;
   const since = batch.inProgressAt ?? batch.createdAt;
   return { reason: 'queued', message: 'All slots of the model are in use.', since };
 }
@@ -83,6 +85,7 @@ function toPausedWaiting({ model, orgId, since }: BatchPause): Waiting {
 
 export interface WaitSourcesDeps {
   storage: WaitSources['storage'];
+  hasJustRun: WaitSources['hasJustRun'];
   budgets: Pick<Accounts['budgets'], 'waiting'>;
   controls: Pick<Controls, 'pausing'>;
   catalog: Catalog;
@@ -94,11 +97,12 @@ export interface WaitSourcesDeps {
 
 /** Wait reasons across processes: a model waits only if no process sends its requests. */
 export function createWaitSources(deps: WaitSourcesDeps): WaitSources {
-  const { storage, budgets, controls, catalog, capacity, peers, missing, hours } = deps;
+  const { storage, hasJustRun, budgets, controls, catalog, capacity, peers, missing, hours } = deps;
   const causeOf = (name: string, priced?: readonly string[]) =>
     catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
   return {
     storage,
+    hasJustRun,
     budget: (orgId, family) => budgets.waiting(orgId, family),
     pausing(orgId, name) {
       const pause = controls.pausing(orgId, peers.idOf(name));

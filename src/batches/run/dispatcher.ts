@@ -14,6 +14,7 @@ import { LineRunner } from './line-runner.ts';
 import { nextChunk } from './next-line.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 import { SendPacer } from './send-pacer.ts';
+import type { RecentRuns } from './recent-runs.ts';
 import type { Throughput } from './throughput.ts';
 
 export interface DispatcherDeps extends BatchContext {
@@ -23,6 +24,7 @@ export interface DispatcherDeps extends BatchContext {
   fairness: Fairness;
   warmup: PrefixWarmup;
   throughput: Throughput;
+  recentRuns: RecentRuns;
   affinity: PrefixAffinity;
   slots: Pick<SlotLeases, 'look' | 'isAsking'>;
   recorder: Recorder;
@@ -82,7 +84,7 @@ export class Dispatcher {
   }
 
   #sendNext(model: string): boolean {
-    const { work, demand, capacity, catalog, controls, budgets, throughput } = this.#deps;
+    const { work, demand, capacity, catalog, controls, budgets, throughput, recentRuns } = this.#deps;
     const times = this.#deps.fairness.of(model);
     const prefixes = this.#deps.affinity.snapshot(model);
     const warmup = capacity.prefixCache(model) === 'shared' ? this.#deps.warmup : noWarmup;
@@ -120,6 +122,7 @@ export class Dispatcher {
       reservation.release();
       work.chunks.landed(claimed);
       throughput.landed(model);
+      recentRuns.landed(claimed.batch.id);
       work.settle(claimed);
       this.dispatch();
     });

@@ -29,6 +29,7 @@ const waitSources: WaitSources = {
   pausing: () => null,
   waiting: () => null,
   room: () => 1,
+  hasJustRun: () => false,
 };
 
 function create(exclusive = true, worker = 'wrk_1'): BatchWatch {
