@@ -6,17 +6,26 @@ interface BatchProgressProps {
   batch: {
     request_counts: { total: number; completed: number; failed: number };
     progress: { running: number };
+    error_summary?: readonly { code: string; count: number }[];
   };
 }
 
+/** Codes of lines that count as failed because their batch ended before they ran. */
+const endedBefore = new Set(['batch_cancelled', 'batch_expired']);
+
 /** Lines of a batch that are done, failed and running, as a bar and in percent. */
 export function BatchProgress({ batch }: BatchProgressProps) {
-  const { total, completed, failed } = batch.request_counts;
+  const { total, completed } = batch.request_counts;
   const { running } = batch.progress;
+  const never = (batch.error_summary ?? [])
+    .filter(({ code }) => endedBefore.has(code))
+    .reduce((sum, { count: lines }) => sum + lines, 0);
+  const failed = batch.request_counts.failed - never;
+  const rest = never > 0 ? `, ${count(never)} did not run` : '';
   return (
     <span className={css.progress}>
       <Bar
-        label={`${count(completed)} of ${count(total)} done, ${count(failed)} failed, ${count(running)} running`}
+        label={`${count(completed)} of ${count(total)} done, ${count(failed)} failed, ${count(running)} running${rest}`}
         total={total}
         parts={[
           { kind: 'done', value: completed },

@@ -75,9 +75,12 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
       <div>
         <p className={css.about}>
           <Link to="/batches">All batches</Link>
-          <Link to="/batches/$batchId/lines" params={{ batchId: batch.id }}>
-            Lines
-          </Link>
+          {/* Operators see lines of other orgs without texts, by the API and the command line alone. */}
+          {(batch.org_id ?? session.org_id) === session.org_id && hasScope(session, 'batches:read') && (
+            <Link to="/batches/$batchId/lines" params={{ batchId: batch.id }}>
+              Lines
+            </Link>
+          )}
           <code>{batch.id}</code>
           {batch.org && <span>Org {batch.org}</span>}
           <span>{batch.endpoint}</span>

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { adviceFor } from './advice.ts';
 import css from './playground.module.css';
 
@@ -20,7 +21,10 @@ export function BatchNotice({ batch, error }: BatchNoticeProps) {
         batch && (
           <p>
             Sent to <code>/v1/chat/completions</code> as the batch{' '}
-            <a href={`/console/batches/${encodeURIComponent(batch)}`}>{batch}</a>.
+            <Link to="/batches/$batchId" params={{ batchId: batch }}>
+              {batch}
+            </Link>
+            .
           </p>
         )
       )}
