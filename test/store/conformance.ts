@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
+import { actionTests } from './conformance/actions.ts';
 import { auditTests } from './conformance/audit.ts';
 import { allBatchesTests } from './conformance/all-batches.ts';
 import { batchTests } from './conformance/batches.ts';
@@ -91,6 +92,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     webhookTests(stores);
     limitTests(stores);
     workerTests(stores);
+    actionTests(stores);
     ledgerTests(stores);
     budgetTests(stores);
   });

@@ -61,6 +61,7 @@ describe('BatchActions', () => {
       return id === 'batch_b' ? new Promise(() => {}) : Promise.resolve('done');
     });
     const { action } = await dying.create(by(), request, undefined, signal);
+    await store.workers.beat('one', { interactive: {} });
     dying.start();
     await clock.advance(0);
     expect(seen).toEqual(['batch_a', 'batch_b']);
@@ -76,6 +77,63 @@ describe('BatchActions', () => {
       done: 3,
       position: 3,
     });
+  });
+
+  /** Starts an action, whose process hangs at the second batch or until `go` is called. */
+  async function startHanging() {
+    const { promise, resolve: go } = Promise.withResolvers<'done'>();
+    await store.workers.beat('one', { interactive: {} });
+    const actions = process('one', async (_action, id) => (id === 'batch_b' ? promise : 'done'));
+    const { action } = await actions.create(by(), request, undefined, signal);
+    actions.start();
+    await clock.advance(0);
+    return { action, actions, go: () => go('done') };
+  }
+
+  it('continues at once in another process after a stop', async () => {
+    const { action, actions, go } = await startHanging();
+    const stopped = actions.stop();
+    go();
+    await stopped;
+    const other = working('two');
+    other.actions.start();
+    await clock.advance(0);
+    expect(other.seen).toEqual(['batch_c']);
+    expect(await other.actions.get(by(), action.id)).toMatchObject({ status: 'completed', done: 3 });
+  });
+
+  it.each([
+    ['advance', ['batch_b', 'batch_c']],
+    ['claim', ids],
+  ] as const)('continues at once after a stop that falls into the %s of an action', async (name, left) => {
+    const stopping: { done?: Promise<void> } = {};
+    const call = store.actions[name] as (...args: unknown[]) => Promise<never>;
+    const stopped = (...args: unknown[]) => {
+      stopping.done ??= actions.stop();
+      return call(...args);
+    };
+    await store.workers.beat('one', { interactive: {} });
+    const actions = process('one', async () => 'done');
+    const { action } = await actions.create(by(), request, undefined, signal);
+    store.actions = { ...store.actions, [name]: stopped };
+    actions.start();
+    await clock.advance(0);
+    await stopping.done;
+    const other = working('two');
+    other.actions.start();
+    await clock.advance(0);
+    expect(other.seen).toEqual(left);
+    expect((await other.actions.get(by(), action.id)).status).toBe('completed');
+  });
+
+  it('continues at once where the process that held it is no live one', async () => {
+    const { action } = await startHanging();
+    await store.workers.clear();
+    const other = working('two');
+    other.actions.start();
+    await clock.advance(0);
+    expect(other.seen).toEqual(['batch_b', 'batch_c']);
+    expect(await other.actions.get(by(), action.id)).toMatchObject({ status: 'completed', done: 3 });
   });
 
   it('continues at once after a failure of the database', async () => {
@@ -138,7 +196,10 @@ describe('BatchActions', () => {
     actions.start();
     await clock.advance(0);
     expect((await actions.get(by(), action.id)).status).toBe('completed');
+    await actions.stop();
     await clock.advance(8 * 24 * 3_600_000);
+    actions.start();
+    await clock.advance(0);
     await expect(actions.get(by(), action.id)).rejects.toMatchObject({ code: 'not_found' });
     await actions.stop();
   });

@@ -72,6 +72,11 @@ export class BatchActions {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#running;
+    const { store, worker, log } = this.#deps;
+    // Actions that are not released now wait for the end of their leases.
+    await store.actions
+      .release(worker)
+      .catch((error: unknown) => log.warn({ err: error }, 'actions on batches could not be released'));
   }
 
   async preview(by: ActionCaller, request: ActionRequest, signal: AbortSignal): Promise<ActionPreview> {
@@ -200,8 +205,7 @@ export class BatchActions {
     while (progress.position < ids.length) {
       if (this.#stopped || !(await this.#mayGoOn(action))) break;
       progress = await this.#next(action, ids[progress.position]!, progress);
-      const leaseUntil = this.#stopped ? 0 : time.now() + leaseMs;
-      if (!(await store.actions.advance(worker, action.id, progress, leaseUntil))) return;
+      if (!(await store.actions.advance(worker, action.id, progress, time.now() + leaseMs))) return;
     }
     if (progress.position < ids.length) return;
     await store.actions.end(action.id, 'completed', time.now());

@@ -29,7 +29,7 @@ export const operations: {
   orgs: { ...requests('insert get list names update'), ...engine('disabled budgets noteUsedUp') },
   keys: requests('insert findByHashes get list names update rotate revoke touch'),
   sessions: requests('insert findByHashes remove'),
-  actions: { ...requests('create get'), ...engine('claim advance end removeEnded') },
+  actions: { ...requests('create get'), ...engine('claim advance release end removeEnded') },
   audit: requests('append list'),
   files: requests(
     'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',

@@ -19,6 +19,10 @@ const actions = tableOf<ActionRow, 'ids' | 'owner' | 'leaseUntil'>('batch_action
   'endedAt',
 );
 
+/** Condition of actions that a process may take: time, process. */
+const free = `(lease_until <= ? OR owner = ?
+  OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = batch_actions.owner))`;
+
 export function createActions(db: Db): ActionStore {
   return {
     create: (action, ids, owner, creation) =>
@@ -33,8 +37,11 @@ export function createActions(db: Db): ActionStore {
 
     claim: (worker, now, leaseUntil) =>
       db.tx(async (q) => {
-        const free = { status: 'running', '(lease_until <= ? OR owner = ?)': [now, worker] };
-        const found = await actions.first(q, free, `ORDER BY created_at, id LIMIT 1 ${q.skipLocked}`);
+        const found = await actions.first(
+          q,
+          { status: 'running', [free]: [now, worker] },
+          `ORDER BY created_at, id LIMIT 1 ${q.skipLocked}`,
+        );
         if (!found) return undefined;
         await actions.change(q, { owner: worker, leaseUntil }, { id: found.id });
         const [row] = await q.all<{ ids: string }>('SELECT ids FROM batch_actions WHERE id = ?', [found.id]);
@@ -45,6 +52,10 @@ export function createActions(db: Db): ActionStore {
       const { position, done, failed, skipped, failures } = progress;
       const set = { position, done, failed, skipped, failures, leaseUntil };
       return (await actions.change(db, set, { id, owner: worker, status: 'running' })) > 0;
+    },
+
+    async release(worker) {
+      await actions.change(db, { leaseUntil: 0 }, { owner: worker, status: 'running' });
     },
 
     async end(id, status, now) {
