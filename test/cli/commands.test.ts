@@ -256,6 +256,22 @@ describe('batches', () => {
     expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 ahead)');
   });
 
+  it('goes on with a watched list after the server was away, however long', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    let lists = 0;
+    server.behavior.before = (_method, path) => {
+      if (path !== '/v1/batches' || ++lists === 1) return undefined;
+      if (lists > 1_000) return refusal(401, 'invalid_api_key', 'Enough.');
+      if (lists % 2 === 0) return refusal(503, 'shutting_down', 'The server stops.');
+      throw new TypeError('fetch failed');
+    };
+    const { code, out, err } = await cli('batch', 'list', '--watch');
+    expect([lists, code]).toEqual([1_001, 1]);
+    expect(out.trimEnd().split('\n')).toHaveLength(1);
+    expect(err.match(/Waiting for the server; its data is safe\./g)).toHaveLength(1);
+    expect(err).toContain('Enough.');
+  });
+
   it('lists batches with the names of their inputs, all pages if asked', async () => {
     for (let i = 0; i < 3; i++) await cli('batch', 'create', 'in.jsonl', '-m', 'team=search');
     server.files.delete('file-2');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { splitLines } from '../../base/byte-lines.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
-import { createOutageTimer } from './poll.ts';
+import { createOutageTimer } from '../shared/outage.ts';
 import { toCsv, readFormat, rawOption } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
