@@ -2,6 +2,7 @@ import type { Log } from '../base/log.ts';
 import { serverActor } from '../core/audit.ts';
 import { defaultScopes, type Org, type KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
+import { isExpired } from './key-states.ts';
 import { hashKey, keyPrefix } from './keys.ts';
 import { createOrg, type IssuerDeps, issueKey } from './orgs.ts';
 
@@ -88,7 +89,16 @@ async function ensure(
   if (!known) return;
   const warn = (text: string) =>
     issuing.log.warn({ key: known.id }, `the ${role} given by environment ${text}`);
-  if (known.revokedAt !== null) warn('was revoked: set a new one');
+  const otherwise = 'or set a new key of at least 32 characters';
+  if (known.revokedAt !== null) warn('was revoked, so that requests with it are refused: set a new key');
+  else if (known.disabledAt !== null)
+    warn(
+      `is disabled, so that requests with it are refused: run "offpeak keys enable ${known.id}" with another admin key, ${otherwise}`,
+    );
+  else if (isExpired(known, issuing.clock.now()))
+    warn(
+      `has expired, so that requests with it are refused: run "offpeak keys update ${known.id} --expires never" with another admin key, ${otherwise}`,
+    );
   else if (known.scopes.includes('admin') !== (role === 'adminKey'))
     warn('exists with other scopes and keeps them');
 }

@@ -96,6 +96,28 @@ describe('keys given by environment', () => {
     expect(later.firstKeys).toEqual({ key: expect.any(String), adminKey: expect.any(String) });
   });
 
+  it.each([
+    [
+      'is disabled',
+      { disabled: true },
+      /is disabled.*"offpeak keys enable key_\w+" with another admin key, or set/,
+    ],
+    ['has expired', { expiresAt: 1_000 }, /has expired.*"offpeak keys update key_\w+ --expires never" with/],
+  ])('are refused where the key %s, and the log says how to recover', async (_state, end, warning) => {
+    const accounts = await started({ adminKey: adminSecret });
+    const [key] = (await accounts.keys.list()).filter(({ scopes }) => scopes.includes('admin'));
+    const changes = 'expiresAt' in end ? { expiresAt: clock.now() + 1_000 } : end;
+    await accounts.keys.update(serverActor, key!.id, changes);
+    await clock.advance(1_000);
+    const warnings: string[] = [];
+    const again = await started(
+      { adminKey: adminSecret },
+      { ...silent, warn: (_, message) => void warnings.push(message) },
+    );
+    await expect(again.authenticate(bearer(adminSecret))).rejects.toMatchObject({ status: 401 });
+    expect(warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
   it('stay revoked, and the log says so', async () => {
     const accounts = await started({ apiKey: secret });
     const [key] = (await accounts.keys.list()).filter((candidate) => candidate.name === 'first key');

@@ -7,7 +7,7 @@ import { stamp } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { DisabledOrgs } from './disabled-orgs.ts';
 import { requireGrant } from './grants.ts';
-import { isExpired, notChangeable, notRotatable, requireOwnAdmin } from './key-states.ts';
+import { isExpired, notChangeable, notRotatable, requireOtherKey, requireOwnAdmin } from './key-states.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 import { createOrg, findOrg, grantOf, issueKey, type IssuerDeps, orgIdInPath } from './orgs.ts';
 
@@ -109,6 +109,7 @@ export function createIssuer(
         return { apiKey: apiKey!, key, replaced: replaced! };
       },
       async revoke(actor, id) {
+        requireOtherKey(actor, id);
         const apiKey = await store.keys.revoke(id, clock.now(), stamp(clock, actor));
         changed();
         if (!apiKey) throw notFound('key');

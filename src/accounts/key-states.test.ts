@@ -87,6 +87,25 @@ describe('the state of a key', () => {
       });
   });
 
+  it.each([
+    ['disabled', { disabled: true }, { disabled: false }],
+    ['expired', {}, { expiresAt: null }],
+  ])('that was %s and works again does not bring its sessions back', async (_state, end, back) => {
+    const host = 'console.test';
+    const make = () => accounts.keys.create(serverActor, { orgId, expiresAt: clock.now() + hour });
+    const [{ apiKey, key }, other] = [await make(), await make()];
+    await accounts.keys.update(serverActor, other.apiKey.id, { expiresAt: null });
+    const { token } = await accounts.sessions.begin(key, host);
+    const { token: otherToken } = await accounts.sessions.begin(other.key, host);
+    await accounts.keys.update(serverActor, apiKey.id, end);
+    if (!('disabled' in end)) await clock.advance(hour);
+    await accounts.keys.update(serverActor, apiKey.id, back);
+    await expect(accounts.sessions.find(token, host)).rejects.toMatchObject({ code: 'session_ended' });
+    const again = await accounts.sessions.begin(key, host);
+    expect(await accounts.sessions.find(again.token, host)).toBeDefined();
+    expect(await accounts.sessions.find(otherToken, host)).toBeDefined();
+  });
+
   it('that is expired counts as a new grant when it is extended', async () => {
     const limited = actorOf(await make({ scopes: ['admin'], models: ['m1'] }));
     const id = await make({ expiresAt: clock.now() + hour });
@@ -107,7 +126,18 @@ describe('the state of a key', () => {
       status: 409,
       message: expect.stringContaining('Use another admin key'),
     });
+    await expect(accounts.keys.update(actorOf(id), id, { disabled: true })).rejects.toMatchObject({
+      code: 'own_admin_scope',
+      param: 'disabled',
+    });
+    await expect(accounts.keys.revoke(actorOf(id), id)).rejects.toMatchObject({ code: 'own_admin_scope' });
+    expect(await accounts.keys.get(id)).toMatchObject({ revokedAt: null, disabledAt: null });
     expect(await accounts.keys.update(actorOf(id), id, { scopes: ['admin'] })).toMatchObject({ id });
     expect(await accounts.keys.update(actorOf(other), id, drop)).toMatchObject(drop);
+    expect((await accounts.keys.update(actorOf(other), id, { disabled: true })).disabledAt).not.toBeNull();
+    // A rotation ends the old key itself.
+    const { apiKey, replaced } = await accounts.keys.rotate(actorOf(other), other, 0);
+    expect(replaced.revokedAt).not.toBeNull();
+    expect((await accounts.keys.revoke(actorOf(apiKey.id), id)).revokedAt).not.toBeNull();
   });
 });

@@ -44,11 +44,27 @@ function revokedText({ id, revokedAt, replacedBy }: ApiKey): string {
 }
 
 /** Keeps an administrator from locking itself out. @throws ApiError `own_admin_scope` */
-export function requireOwnAdmin(actor: Actor, key: ApiKey, { scopes }: KeyChanges): void {
-  if (actor.keyId !== key.id || !scopes || scopes.includes('admin') || !key.scopes.includes('admin')) return;
-  throw new ApiError(
-    'own_admin_scope',
-    'scopes: a key cannot take the scope "admin" from itself. Use another admin key for this change.',
-    { param: 'scopes' },
-  );
+export function requireOwnAdmin(actor: Actor, key: ApiKey, { scopes, disabled }: KeyChanges): void {
+  if (actor.keyId !== key.id || !key.scopes.includes('admin')) return;
+  if (scopes && !scopes.includes('admin'))
+    throw new ApiError(
+      'own_admin_scope',
+      'scopes: a key cannot take the scope "admin" from itself. Use another admin key for this change.',
+      { param: 'scopes' },
+    );
+  if (disabled === true)
+    throw new ApiError(
+      'own_admin_scope',
+      'disabled: an admin key cannot disable itself. Use another admin key for this change.',
+      { param: 'disabled' },
+    );
+}
+
+/** Keeps an administrator from locking itself out. @throws ApiError `own_admin_scope` */
+export function requireOtherKey(actor: Actor, id: string): void {
+  if (actor.keyId === id)
+    throw new ApiError(
+      'own_admin_scope',
+      'An admin key cannot revoke itself. Use another admin key, or rotate this one.',
+    );
 }

@@ -53,7 +53,8 @@ export interface KeyStore {
   /** Returns the revoked key; a second revocation keeps the first instant. */
   revoke(id: string, at: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
   /**
-   * Applies the changes and returns the key. A budget is that of the whole family. Undefined if there is no such key; `refused`, with
+   * Applies the changes and returns the key. A budget is that of the whole family. A key that is or was disabled, or has expired, loses
+   * its sessions of the console. Undefined if there is no such key; `refused`, with
    * the key, if it is revoked and more than its budget would change.
    */
   update(

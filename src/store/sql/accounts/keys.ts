@@ -12,6 +12,7 @@ import { keyset, namesOf } from './keyset.ts';
 import { changedSettings } from './settings.ts';
 import { addWait } from './budget-waits.ts';
 import { familyMembers } from './families.ts';
+import { endSessions } from './sessions.ts';
 
 type StoredKey = Omit<ApiKey, 'budget'>;
 type KeyRow = StoredKey & BudgetColumns;
@@ -87,6 +88,10 @@ export function createKeys(db: Db): KeyStore {
         await changeBudget(q, before, budget, now);
         const settings = changedSettings(before, { limits, disabled }, now);
         const [row] = await keys.update(q, { ...changes, ...settings }, { id });
+        // Its sessions must not come back with it.
+        const isOrWasInactive =
+          row!.disabledAt !== null || before.disabledAt !== null || isExpired(before, now);
+        if (isOrWasInactive) await endSessions(q, id);
         const key = toKey(row!);
         const changed = changedFields(keySettings(toKey(before)), keySettings(key));
         if (stamp && changed) await append(q, stamp, { action: 'key.update', target: id, ...changed });
@@ -153,6 +158,10 @@ async function changeBudget(
   await keys.change(q, changedBudget(budget), familyMembers(of.family ?? of.id));
   if (budget === null && of.usedUpAt !== null && of.budgetHard === 1)
     await addWait(q, { orgId: of.orgId, keyId: of.id, keyFamily: of.family }, of.usedUpAt, now);
+}
+
+function isExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
 }
 
 function endingOf({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>) {

@@ -1,5 +1,5 @@
 import type { ConsoleSession, SessionStore } from '../../contract/sessions.ts';
-import type { Db } from '../../db.ts';
+import type { Db, Queries } from '../../db.ts';
 import { tableOf } from '../table.ts';
 
 const sessions = tableOf<ConsoleSession>('console_sessions')(
@@ -8,6 +8,11 @@ const sessions = tableOf<ConsoleSession>('console_sessions')(
 
 /** Expired sessions that each new one removes. */
 const sweptAtOnce = 100;
+
+/** Ends the sessions of a key for good. */
+export async function endSessions(q: Queries, keyId: string): Promise<void> {
+  await sessions.remove(q, { 'key_hash = (SELECT k.hash FROM api_keys k WHERE k.id = ?)': keyId });
+}
 
 export function createSessions(db: Db): SessionStore {
   return {
