@@ -18,7 +18,7 @@ export async function ownerOf(
     scopes: key?.scopes ?? [],
     models: key?.models ?? null,
     limits: { org: org?.limits ?? {}, key: key?.limits ?? {} },
-    ...(org && { weight: org.weight }),
+    ...(org && { weight: org.weight, isOrgDisabled: org.disabledAt !== null }),
     ...(key && { maxPriority: key.maxPriority }),
   };
 }

@@ -131,4 +131,6 @@ export interface Caller {
   weight?: number;
   /** Highest priority of new batches; any if absent. */
   maxPriority?: number;
+  /** True for an owner whose org is disabled: an operator acts for it, but it gets no new batches. */
+  isOrgDisabled?: boolean;
 }

@@ -197,6 +197,22 @@ describe('a batch of any org', () => {
   });
 });
 
+describe('the retry of a batch of a disabled org', () => {
+  it('403: is refused, and a dry run says so', async () => {
+    const setDisabled = (disabled: boolean) =>
+      app.call('PATCH', '/v1/admin/orgs/second', { key: app.keys.admin, json: { disabled } });
+    await setDisabled(true);
+    const dryRun = await admin('POST', `/${failed}/retry`, { dry_run: true });
+    const { status, json } = await admin('POST', `/${failed}/retry`);
+    await setDisabled(false);
+    const message = 'The org of the batch is disabled. Enable it first.';
+    expect([dryRun.status, dryRun.json.quota.fits]).toEqual([200, false]);
+    expect(dryRun.json.quota.reasons).toEqual([{ code: 'org_disabled', message }]);
+    expect([status, json.error.code, json.error.message]).toEqual([403, 'org_disabled', message]);
+    expect((await admin('POST', `/${failed}/retry`, { dry_run: true })).json.quota.fits).toBe(true);
+  });
+});
+
 describe('the results of a disabled org', () => {
   it('200: can be downloaded by an admin, and each download is in the audit log', async () => {
     const key = app.keys.admin;

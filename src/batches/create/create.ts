@@ -19,7 +19,7 @@ import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { inlineFilename } from '../remove.ts';
 import type { BatchLimits } from '../batch-context.ts';
-import { limitExceeded, limitsFor } from './quota.ts';
+import { limitExceeded, limitsFor, orgDisabled } from './quota.ts';
 import { planChunks } from './plan.ts';
 
 /** Advantage of small batches: `due` is this many milliseconds per estimated token after creation, at most half the window. */
@@ -198,6 +198,7 @@ export async function retryBatch(
   creation: IdempotencyToken | undefined,
 ): Promise<CreatedBatch> {
   const { of } = retry;
+  if (caller.isOrgDisabled === true) throw orgDisabled();
   const input: CreateBatch = {
     endpoint: of.endpoint,
     ...(of.metadata !== null && { metadata: of.metadata }),

@@ -54,6 +54,11 @@ export interface BatchQuota {
   refusals: ApiError[];
 }
 
+/** Error for a batch that an operator would create for a disabled org, which would only wait until its window ends. */
+export function orgDisabled(): ApiError {
+  return new ApiError('org_disabled', 'The org of the batch is disabled. Enable it first.');
+}
+
 /** Compares a batch of these requests with all limits and budgets of the caller, as its creation does. */
 export async function quotaOf(
   deps: QuotaDeps & {
@@ -83,6 +88,7 @@ export async function quotaOf(
     limits: [...queue, ...storage],
     budgets,
     refusals: [
+      ...(caller.isOrgDisabled === true ? [orgDisabled()] : []),
       ...budgets.filter(isExhausted).map((budget) => budgetExceeded(budget, billedAt)),
       ...queue.filter((limit) => !fits(limit)).map((limit) => limitExceeded([limit])),
       ...storage.filter(isStorageFull).map(({ owner }) => tooMuchStored(owner, byteLimits)),
