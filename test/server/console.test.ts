@@ -184,8 +184,10 @@ describe('/console/api', () => {
   });
 
   it('does not serve unknown paths as a screen', async () => {
-    const { status, json } = await asPage('GET', '/console/api/v1/nothing');
-    expect([status, json.error.code]).toEqual([404, 'not_found']);
+    for (const path of ['api/v1/nothing', 'api', 'v1/batches', 'v1', 'v2/models']) {
+      const { status, json } = await asPage('GET', `/console/${path}`);
+      expect([path, status, json?.error.code]).toEqual([path, 404, 'not_found']);
+    }
   });
 });
 

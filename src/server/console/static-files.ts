@@ -57,12 +57,15 @@ const pageHeaders = {
 /** The name of an asset has the hash of its content. */
 const assetHeaders = { ...common, 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** Returns the handler of `/console/*`. Every path that is not a file is a screen, which the page shows itself. */
+/**
+ * Returns the handler of `/console/*`. Every path that is not a file is a screen, which the page shows itself,
+ * except for those that look like calls of the API.
+ */
 export function createStaticFiles() {
   const files = memoizeAsync(readBuild);
 
   return async ({ param, method, headers }: Incoming): Promise<Answer> => {
-    if (param.startsWith('api/')) throw noSuchRoute();
+    if (/^(?:api|v\d+)(?:\/|$)/.test(param)) throw noSuchRoute();
     const built = await files().catch(() => undefined);
     if (!built) return text(method, notBuilt, { ...pageHeaders, 'content-type': types['.html']! });
     const found = built.get(param) ?? (param.startsWith('assets/') ? undefined : built.get('index.html'));
