@@ -92,8 +92,8 @@ describe('the state of a key', () => {
     ['expired', {}, { expiresAt: null }],
   ])('that was %s and works again does not bring its sessions back', async (_state, end, back) => {
     const host = 'console.test';
-    const make = () => accounts.keys.create(serverActor, { orgId, expiresAt: clock.now() + hour });
-    const [{ apiKey, key }, other] = [await make(), await make()];
+    const create = () => accounts.keys.create(serverActor, { orgId, expiresAt: clock.now() + hour });
+    const [{ apiKey, key }, other] = [await create(), await create()];
     await accounts.keys.update(serverActor, other.apiKey.id, { expiresAt: null });
     const { token } = await accounts.sessions.begin(key, host);
     const { token: otherToken } = await accounts.sessions.begin(other.key, host);
