@@ -156,7 +156,10 @@ function planPaused(random: SeededRandom, plan: WorldPlan): WorldPlan {
   return { ...plan, windowMs: random.chance(0.8) ? day : plan.windowMs, pauses };
 }
 
-/** One org with much work, and another with little, which idles and then returns with more. No faults. */
+/**
+ * One org with much work, and another with little, which idles and then returns with more. No faults. Both have many times the lines that
+ * processes claim ahead: until those are sent, the order of claims does not show.
+ */
 function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const line = (delayMs: number): LinePlan => ({ kind: 'slow', model: 'm1', system: null, delayMs });
   const batch = (name: string, orgId: string, lines: number, createAt: number): BatchPlan => ({
@@ -174,9 +177,9 @@ function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
     slots,
     windowMs: day,
     batches: [
-      batch('b0', 'org_1', slots * 75, 0),
+      batch('b0', 'org_1', slots * 150, 0),
       batch('b1', 'org_2', 12, 0),
-      batch('b2', 'org_2', 110, 70_000),
+      batch('b2', 'org_2', 500, 70_000),
     ],
     weather: fair,
     incidents: [],
