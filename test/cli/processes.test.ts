@@ -231,7 +231,7 @@ describe('client commands', () => {
     expect((await runHere(['files', 'list'], asNew)).code).toBe(0);
     const { err } = await runHere(['batch', 'list'], asNew);
     expect(err).toContain('permission_denied');
-    expect(err).toContain('keys create --org <id> --scopes');
+    expect(err).toContain('keys create --org <org> --scopes batches:read');
     expect((await runHere(['keys', 'revoke', key.id], env)).code).toBe(0);
     expect((await runHere(['keys', 'list', '--org', org.id], env)).out).toContain('revoked');
     const nobody = await runHere(['keys', 'list', '--org', 'org_nobody'], env);

@@ -88,7 +88,7 @@ function postgresTests(server: PostgresServer): void {
       const chat = { model: 'tiny', messages: [{ role: 'user', content: 'Hello?' }] };
       for (const { api } of [a, b])
         expect((await api.send('/v1/chat/completions', { json: chat })).status).toBe(200);
-      await createApi(a.url, adminKey).post('/v1/admin/resume', {});
+      await createApi(a.url, adminKey).post('/v1/admin/resume', { everything: true });
       expect(await b.api.finished(id)).toMatchObject({ request_counts: { completed: 60, failed: 0 } });
     });
 
@@ -146,7 +146,7 @@ describe('after a crash', () => {
     const { id: drained } = (await replicasOf(operator))[0]!;
     const upstream = upstreams.toSorted((x, y) => (x.url < y.url ? -1 : 1))[0]!;
     await operator.post(`/v1/admin/replicas/${drained}/drain`, {});
-    await operator.post('/v1/admin/pause', {});
+    await operator.post('/v1/admin/pause', { everything: true });
     const { id } = await server.api.createBatch({ requests: chatLines(30) });
     await server.end('SIGKILL');
 
@@ -166,7 +166,7 @@ describe('after a crash', () => {
     }
     expect((await server.api.batch(id)).request_counts.completed).toBe(0);
     const before = asked(upstream);
-    await operator.post('/v1/admin/resume', {});
+    await operator.post('/v1/admin/resume', { everything: true });
     expect(await server.api.finished(id)).toMatchObject({ request_counts: { completed: 30, failed: 0 } });
     expect(asked(upstream)).toBe(before);
   });
