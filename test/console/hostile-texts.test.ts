@@ -49,7 +49,7 @@ function hostileTexts(chromium: Browser): void {
       expect(org.status, org.text).toBe(201);
       const { id } = JSON.parse(org.text) as { id: string };
       await admin.post('/v1/admin/keys', { org_id: id, name });
-      // Of a type that never happens here, so that nothing is sent.
+      // Events of this type do not occur here, so that nothing is sent.
       const hook = {
         url: `https://hooks.example/${encodeURI(name)}?${new URLSearchParams({ name })}`,
         event_types: ['batch.at_risk'],

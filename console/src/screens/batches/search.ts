@@ -23,7 +23,7 @@ export const defaultColumns: readonly ColumnId[] = columnIds.filter(
   (id) => !['id', 'created', 'model'].includes(id),
 );
 
-/** What a link to the list shares. */
+/** State of the list that a link shares. */
 export interface BatchesSearch extends BatchFilters {
   /** Ids of the columns shown, with commas; the default ones if absent. */
   columns?: string | undefined;

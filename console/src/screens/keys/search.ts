@@ -1,7 +1,7 @@
 export const keyFilters = ['usable', 'all'] as const;
 export type KeyFilter = (typeof keyFilters)[number];
 
-/** What a link to the screen shares. */
+/** State of the screen that a link shares. */
 export interface KeysSearch {
   /** Id of an org. */
   org?: string;

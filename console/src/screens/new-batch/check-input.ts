@@ -13,7 +13,7 @@ export interface Part {
   requests: number;
 }
 
-/** What the check has found so far. */
+/** Findings of the check so far. */
 export interface CheckReport {
   bytes: number;
   requests: number;
