@@ -143,6 +143,22 @@ describe('viewOf', () => {
     });
   });
 
+  it('does not count lines that never ran', () => {
+    const batch = storedBatch({
+      status: 'expired',
+      total: 100,
+      ok: 40,
+      err: 60,
+      inProgressAt: 0,
+      expiredAt: 120_000,
+    });
+    const errorSummary = [
+      { code: 'batch_expired', count: 50, example: '' },
+      { code: 'request_refused', count: 10, example: '' },
+    ];
+    expect(toBatchView(batch, [], { ...extra, errorSummary })).toMatchObject({ ratePerMinute: 25 });
+  });
+
   it('shows the rate of a batch that ran before its model had hours', () => {
     const hours = { ...parseHours('22:00-06:00')!, share: 0 };
     const ran = { inProgressAt: Date.parse('2026-01-10T12:00:00Z'), total: 100, ok: 50 };

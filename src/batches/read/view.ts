@@ -73,7 +73,7 @@ export function toBatchView(
   const byModel = usageByModel(ledger);
   const amount = billedAmount(ledger, batch);
   const { running, errorSummary, waiting, place, times } = extra;
-  const { ratePerMinute, eta } = pace(batch, times);
+  const { ratePerMinute, eta } = pace(batch, times, batch.ok + batch.err - neverRan(errorSummary));
   const list = listAmount(byModel, batch, amount);
   return {
     batch,
@@ -99,13 +99,25 @@ export function isAtRisk(batch: Batch, times: RunTimes): boolean {
   return missesWindow(batch, times) ?? (batch.atRiskAt !== null || timeLeft(batch, times) === 0);
 }
 
-function pace(batch: Batch, { now, hours }: RunTimes): { ratePerMinute: number | null; eta: number | null } {
+/** Lines that count as failed because their batch ended before they ran. */
+function neverRan(errors: BatchView['errorSummary']): number {
+  return errors
+    .filter(({ code }) => code === 'batch_cancelled' || code === 'batch_expired')
+    .reduce((lines, { count }) => lines + count, 0);
+}
+
+/** @param ran lines that ended after they ran */
+function pace(
+  batch: Batch,
+  { now, hours }: RunTimes,
+  ran: number,
+): { ratePerMinute: number | null; eta: number | null } {
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
   const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
   const finished = batch.ok + batch.err;
   // A batch may have run before its model had hours.
   const elapsed = Math.max(1, workingTime(batch, end, hours) || workingTime(batch, end, undefined));
-  const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
+  const ratePerMinute = Math.round((ran * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
   const left = batch.total - finished;
   return { ratePerMinute, eta: Math.round(timeAfterRunning(hours, now, (left * elapsed) / finished)) };
