@@ -1,50 +1,32 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
 import { type Replica, replicasQuery } from '../../api/operations.ts';
 import { hasScope, useSession } from '../../api/session.ts';
 import { ActionError } from '../../parts/action-error.tsx';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/column.ts';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { count, exactTime, toMs } from '../../parts/format.ts';
-import { QueryView } from '../../parts/query-view.tsx';
 import { ReplicaState } from '../../parts/replica-state.tsx';
-import { Table } from '../../parts/table.tsx';
-import { Usage } from '../../parts/usage.tsx';
+import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
 const columns: readonly Column<Replica>[] = [
-  { id: 'server', header: 'Server', cell: ({ server }) => <code title={server}>{server}</code> },
-  { id: 'model', header: 'Model', width: 180, cell: ({ model }) => <span title={model}>{model}</span> },
+  replicaColumns.server,
+  { ...replicaColumns.model, width: 180 },
   { id: 'state', header: 'State', width: 120, cell: ServerState },
-  { id: 'slots', header: 'Slots in use', width: 140, cell: slotsOf },
+  { ...replicaColumns.slots, width: 140 },
   { id: 'flight', header: 'In flight', width: 90, align: 'end', cell: (row) => count(row.in_flight) },
-  {
-    id: 'error',
-    header: 'Last error',
-    cell: (row) => <span title={row.waiting?.message}>{row.waiting?.message ?? '–'}</span>,
-  },
+  replicaColumns.error,
 ];
 
 /** Servers of all models, which an administrator can take out of use. */
 export function Servers() {
-  const replicas = useQuery(replicasQuery);
   const canChange = hasScope(useSession(), 'admin');
   const change = useDrain();
   const shown = canChange ? [...columns, actionColumn(change)] : columns;
   return (
     <section>
       <ActionError error={change.error} />
-      <QueryView query={replicas} what="The servers">
-        {(servers) =>
-          servers.length === 0 ? (
-            <EmptyState title="No server answers for a model.">
-              <p>Configure models, or start the servers that they name.</p>
-            </EmptyState>
-          ) : (
-            <Table caption="Servers" columns={shown} rows={servers} rowId={({ id }) => id} />
-          )
-        }
-      </QueryView>
+      <ReplicaTable caption="Servers" columns={shown} />
     </section>
   );
 }
@@ -94,8 +76,4 @@ function actionColumn({ mutate, isPending, variables }: Drain): Column<Replica> 
       </Button>
     ),
   };
-}
-
-function slotsOf({ in_use: used, found, slots }: Replica) {
-  return slots === null ? '–' : <Usage used={used} of={found ?? slots} />;
 }
