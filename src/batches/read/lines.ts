@@ -12,7 +12,7 @@ const marksPerRead = 1_000;
 /** Lines that are read at a time, and their bytes. */
 const linesPerRead = 64;
 const bytesPerRead = 1 << 20;
-/** Bytes of requests and answers of one page. A search that finds less goes on with the next page. */
+/** Most bytes of requests and answers that one page reads. A page with fewer matches continues on the next. */
 const maxPageBytes = 8 << 20;
 const maxSearchBytes = 24 << 20;
 
@@ -66,7 +66,7 @@ export async function readLines(
   return { lines, nextAfter: null };
 }
 
-/** Number of the line with this custom_id; undefined if there is none. */
+/** Finds the number of the line with a custom_id; undefined for an unknown custom_id. */
 export async function findLine(
   source: LineSource,
   customId: string,

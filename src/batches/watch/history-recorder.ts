@@ -31,7 +31,7 @@ interface Recorded {
 
 /**
  * Records progress and waits of open batches, on one process at a time. Counts are those of the database, so a restart or
- * another process goes on with the same curve.
+ * another process continues the same curve.
  */
 export class HistoryRecorder {
   #store: HistoryStore;

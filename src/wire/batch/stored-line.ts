@@ -30,7 +30,7 @@ export function requestBodyText({ text }: StoredLine): string | null {
   return memberText(text, 'body');
 }
 
-/** JSON text of the answer's body in a result line; null if there is none. */
+/** JSON text of the response body of a result line; null for a line without a response. */
 export function answerBodyText({ text }: StoredLine): string | null {
   const response = memberText(text, 'response');
   return response === null ? null : memberText(response, 'body');

@@ -18,7 +18,7 @@ const texts = {
   enable: { action: 'Enable key', text: 'The key works again within a second.' },
   revoke: {
     action: 'Revoke key',
-    text: 'The key stops working within a second, for ever. Its unfinished batches go on: cancel them if they must not run.',
+    text: 'The key stops working within a second and cannot be enabled again. Its unfinished batches continue; cancel them to stop them.',
   },
 } as const;
 

@@ -15,10 +15,7 @@ export function Secret({ created, onClose }: { created: NewKey; onClose: () => v
         </Button>
       }
     >
-      <p>
-        Copy the key now. It is shown this once: the server stores its hash alone, and nobody can show it
-        again.
-      </p>
+      <p>Copy the key now. The server stores only its hash, so the key cannot be shown again.</p>
       <Code label="API key" text={created.key} />
     </Dialog>
   );
