@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
-import { type Caller, hasScope, type KeyScope } from '../core/org.ts';
+import { type Caller, hasScope, isExpired, type KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import type { KeyCache, KnownKey } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
@@ -67,8 +67,7 @@ export function createKeyCheck(deps: {
   function toCaller(key: KnownKey | undefined): Caller {
     if (!key) throw unauthorized('Unknown API key.');
     if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
-    if (key.expiresAt !== null && key.expiresAt <= clock.now())
-      throw unauthorized('This API key has expired.');
+    if (isExpired(key, clock.now())) throw unauthorized('This API key has expired.');
     if (key.disabledAt !== null)
       throw unauthorized('This API key is disabled. An administrator can enable it.');
     used(key.id);

@@ -1,8 +1,7 @@
 import type { Log } from '../base/log.ts';
 import { serverActor } from '../core/audit.ts';
-import { defaultScopes, type Org, type KeyScope } from '../core/org.ts';
+import { defaultScopes, isExpired, type Org, type KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
-import { isExpired } from './key-states.ts';
 import { hashKey, keyPrefix } from './keys.ts';
 import { createOrg, type IssuerDeps, issueKey } from './orgs.ts';
 

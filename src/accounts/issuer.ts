@@ -1,13 +1,13 @@
 import { spenderOf } from '../core/budget.ts';
 import { invalid, notFound } from '../core/errors.ts';
 import { changeLimits } from '../core/limits.ts';
-import type { ApiKey, KeyChanges, Org } from '../core/org.ts';
+import { type ApiKey, isExpired, type KeyChanges, type Org } from '../core/org.ts';
 import type { Accounts, BudgetedOrg, KeyOfOrg } from './accounts.ts';
 import { stamp } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import type { DisabledOrgs } from './disabled-orgs.ts';
 import { requireGrant } from './grants.ts';
-import { isExpired, notChangeable, notRotatable, requireOtherKey, requireOwnAdmin } from './key-states.ts';
+import { notChangeable, notRotatable, requireOtherKey, requireOwnAdmin } from './key-states.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 import { createOrg, findOrg, grantOf, issueKey, type IssuerDeps, orgIdInPath } from './orgs.ts';
 

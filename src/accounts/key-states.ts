@@ -3,10 +3,6 @@ import { ApiError } from '../core/errors.ts';
 import type { ApiKey, KeyChanges } from '../core/org.ts';
 import type { Actor } from '../core/audit.ts';
 
-export function isExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
-  return expiresAt !== null && expiresAt <= now;
-}
-
 /** Error for a change of a revoked key. */
 export function notChangeable(key: ApiKey): ApiError {
   const instead = key.replacedBy === null ? 'Create a new key.' : `Change ${key.replacedBy} instead.`;

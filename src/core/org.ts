@@ -69,6 +69,15 @@ export interface ApiKey {
   budget: Budget | null;
 }
 
+export function isExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+/** True for a key that is neither revoked nor disabled nor expired. */
+export function isActive(key: Pick<ApiKey, 'revokedAt' | 'disabledAt' | 'expiresAt'>, now: number): boolean {
+  return key.revokedAt === null && key.disabledAt === null && !isExpired(key, now);
+}
+
 /** Settings of a new org, and of a new key. */
 export const orgDefaults = { limits: {}, weight: 1, disabledAt: null } as const;
 export const keyDefaults = {

@@ -1,4 +1,5 @@
 import type { Audit } from '../../accounts/audit.ts';
+import { dayMs } from '../../base/clock.ts';
 import type { Fields } from '../../base/fields.ts';
 import { type AuditAction, changedFields } from '../../core/audit.ts';
 import { type BatchAction, inapplicable } from '../../core/batch-action.ts';
@@ -34,8 +35,6 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'server_overloaded',
   'shutting_down',
 ]);
-
-const dayMs = 24 * 3_600_000;
 
 /** Acts for the owner of a batch, as the single calls do. Repeating it after a crash changes nothing more. */
 export function createActOnBatch({ store, batches, callerOf, audit }: ActOnBatchDeps): ActOnBatch {

@@ -1,11 +1,11 @@
-import type { Clock, Timer } from '../../base/clock.ts';
+import { type Clock, dayMs, hourMs, type Timer } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import type { Actor } from '../../core/audit.ts';
 import { type ActionProgress, type BatchAction, inapplicable, maxFailures } from '../../core/batch-action.ts';
 import type { Batch } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
-import type { Caller } from '../../core/org.ts';
+import { type Caller, isActive } from '../../core/org.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 import type { Store } from '../../store/store.ts';
 import type { ActionPreview, ActionRequest } from '../../wire/batch/actions.ts';
@@ -16,8 +16,10 @@ const pollMs = 1_000;
 /** A process that does not record progress for this long has died. */
 const leaseMs = 30_000;
 /** Ended actions are shown for this long. */
-const shownMs = 7 * 24 * 3_600_000;
-const cleanMs = 3_600_000;
+const shownMs = 7 * dayMs;
+const cleanMs = hourMs;
+/** Batches that one statement reads. */
+const perRead = 250;
 
 /** Carries out an action on one batch. An ApiError is its failure. */
 export type ActOnBatch = (action: BatchAction, batchId: string) => Promise<'done' | 'skipped' | ApiError>;
@@ -151,10 +153,10 @@ export class BatchActions {
   ): Promise<{ batches: Batch[]; missing: number }> {
     const { store, matching } = this.#deps;
     if (ids) {
-      const find = (id: string) =>
-        orgId === undefined ? store.batches.find(id) : store.batches.get(orgId, id);
-      const found = await Promise.all(ids.map(find));
-      const batches = found.filter((batch) => batch !== undefined);
+      const found: Batch[] = [];
+      for (let at = 0; at < ids.length; at += perRead)
+        found.push(...(await store.batches.findMany(ids.slice(at, at + perRead))));
+      const batches = found.filter((batch) => orgId === undefined || batch.orgId === orgId);
       return { batches, missing: ids.length - batches.length };
     }
     const batches: Batch[] = [];
@@ -219,8 +221,7 @@ export class BatchActions {
   async #mayGoOn({ id, keyId }: BatchAction): Promise<boolean> {
     const { store, time, log } = this.#deps;
     const key = await store.keys.get(keyId);
-    const isExpired = key !== undefined && key.expiresAt !== null && key.expiresAt <= time.now();
-    if (key && key.revokedAt === null && key.disabledAt === null && !isExpired) return true;
+    if (key && isActive(key, time.now())) return true;
     log.warn({ action: id, key: keyId }, 'an action on batches ends: its key is not active any more');
     await store.actions.end(id, 'cancelled', time.now());
     return false;

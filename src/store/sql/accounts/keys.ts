@@ -1,7 +1,7 @@
 import type { Db, Queries } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
 import type { Budget } from '../../../core/budget.ts';
-import type { ApiKey, KeyOrg } from '../../../core/org.ts';
+import { type ApiKey, isActive, isExpired, type KeyOrg } from '../../../core/org.ts';
 import { append } from './audit.ts';
 import { isoSeconds } from '../../../base/clock.ts';
 import { changedFields } from '../../../core/audit.ts';
@@ -103,8 +103,7 @@ export function createKeys(db: Db): KeyStore {
         const { at } = stamp;
         const old = await lockFamily(q, id);
         if (!old) return undefined;
-        const isActive = old.revokedAt === null && old.disabledAt === null && (old.expiresAt ?? at + 1) > at;
-        if (!isActive || old.replacedBy !== null) return { refused: toKey(old) };
+        if (!isActive(old, at) || old.replacedBy !== null) return { refused: toKey(old) };
         const row = { ...old, ...next, family: old.family ?? id, createdAt: at, lastUsedAt: null };
         await keys.insert(q, [{ ...row, hash }]);
         const key = toKey(row);
@@ -158,10 +157,6 @@ async function changeBudget(
   await keys.change(q, changedBudget(budget), familyMembers(of.family ?? of.id));
   if (budget === null && of.usedUpAt !== null && of.budgetHard === 1)
     await addWait(q, { orgId: of.orgId, keyId: of.id, keyFamily: of.family }, of.usedUpAt, now);
-}
-
-function isExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
-  return expiresAt !== null && expiresAt <= now;
 }
 
 function endingOf({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>) {
