@@ -55,3 +55,10 @@ export interface LineOutcome {
   /** Null for lines that never ran, and for those recorded by earlier versions. */
   run: LineRun | null;
 }
+
+const endedBefore: ReadonlySet<string> = new Set(['batch_cancelled', 'batch_expired']);
+
+/** Number of lines that count as failed because their batch ended before they ran. @param errors of the batch, by code */
+export function linesNotRun(errors: readonly { code: string; count: number }[]): number {
+  return errors.filter(({ code }) => endedBefore.has(code)).reduce((lines, { count }) => lines + count, 0);
+}

@@ -3,6 +3,18 @@ import type { Usage } from './usage.ts';
 export const usageGroups = ['day', 'hour', 'model', 'org', 'key', 'endpoint', 'batch', 'tag'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
+/** Members of a row of usage that hold the values of its groups. */
+export const groupMembers = {
+  day: 'day',
+  hour: 'hour',
+  model: 'model',
+  org: 'org_id',
+  key: 'key_id',
+  endpoint: 'endpoint',
+  batch: 'batch_id',
+  tag: 'tag',
+} as const satisfies Record<UsageGroup, string>;
+
 /** Days for which usage is known by the hour. */
 export const hourlyDays = 40;
 

@@ -1,3 +1,4 @@
+import { linesNotRun } from '../../../src/core/line.ts';
 import { Bar } from './bar.tsx';
 import css from './batch-progress.module.css';
 import { count, percent } from './format.ts';
@@ -10,16 +11,11 @@ interface BatchProgressProps {
   };
 }
 
-/** Codes of lines that count as failed because their batch ended before they ran. */
-const endedBefore = new Set(['batch_cancelled', 'batch_expired']);
-
 /** Lines of a batch that are done, failed and running, as a bar and in percent. */
 export function BatchProgress({ batch }: BatchProgressProps) {
   const { total, completed } = batch.request_counts;
   const { running } = batch.progress;
-  const never = (batch.error_summary ?? [])
-    .filter(({ code }) => endedBefore.has(code))
-    .reduce((sum, { count: lines }) => sum + lines, 0);
+  const never = linesNotRun(batch.error_summary ?? []);
   const failed = batch.request_counts.failed - never;
   const rest = never > 0 ? `, ${count(never)} did not run` : '';
   return (

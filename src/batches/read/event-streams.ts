@@ -1,9 +1,10 @@
 import type { Timer } from '../../base/clock.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { ApiError, notFound } from '../../core/errors.ts';
+import { type ApiError, notFound } from '../../core/errors.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchContext } from '../batch-context.ts';
+import { newChange, shuttingDown } from './next-change.ts';
 
 /** Interval between two reads of a followed batch. */
 const readMs = 1_000;
@@ -105,15 +106,4 @@ export class BatchEventStreams {
 function stateOf({ batch, running, waiting, place, atRisk }: BatchView): string {
   const { status, ok, err, priority }: Batch = batch;
   return JSON.stringify([status, ok, err, priority, running, waiting, place, atRisk]);
-}
-
-function newChange(): PromiseWithResolvers<void> {
-  const change = Promise.withResolvers<void>();
-  // A rejection without followers is no error.
-  change.promise.catch(() => {});
-  return change;
-}
-
-function shuttingDown(): ApiError {
-  return new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
 }

@@ -1,5 +1,6 @@
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { timeAfterRunning } from '../../core/hours.ts';
+import { linesNotRun } from '../../core/line.ts';
 import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
@@ -73,7 +74,7 @@ export function toBatchView(
   const byModel = usageByModel(ledger);
   const amount = billedAmount(ledger, batch);
   const { running, errorSummary, waiting, place, times } = extra;
-  const { ratePerMinute, eta } = pace(batch, times, batch.ok + batch.err - neverRan(errorSummary));
+  const { ratePerMinute, eta } = pace(batch, times, batch.ok + batch.err - linesNotRun(errorSummary));
   const list = listAmount(byModel, batch, amount);
   return {
     batch,
@@ -97,13 +98,6 @@ export function toBatchView(
 export function isAtRisk(batch: Batch, times: RunTimes): boolean {
   if (isFinal(batch.status) || batch.closing !== null) return false;
   return missesWindow(batch, times) ?? (batch.atRiskAt !== null || timeLeft(batch, times) === 0);
-}
-
-/** Lines that count as failed because their batch ended before they ran. */
-function neverRan(errors: BatchView['errorSummary']): number {
-  return errors
-    .filter(({ code }) => code === 'batch_cancelled' || code === 'batch_expired')
-    .reduce((lines, { count }) => lines + count, 0);
 }
 
 /** @param ran lines that ended after they ran */

@@ -1,8 +1,8 @@
 import { unlessAborted } from '../../base/on-abort.ts';
 import type { Batch } from '../../core/batch.ts';
-import { ApiError } from '../../core/errors.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchMatcher, MatchedState } from '../read/match.ts';
+import { newChange, shuttingDown } from '../read/next-change.ts';
 
 /** Batches whose last change is remembered. */
 const maxBatches = 2_000;
@@ -210,15 +210,4 @@ function withState(states: readonly MatchedState[], state: MatchedState): readon
   const isSame = (other: MatchedState) =>
     other.status === state.status && other.waiting === state.waiting && other.atRisk === state.atRisk;
   return states.some(isSame) ? states : [...states.slice(1 - maxStates), state];
-}
-
-function newChange(): PromiseWithResolvers<void> {
-  const change = Promise.withResolvers<void>();
-  // A rejection without readers is no error.
-  change.promise.catch(() => {});
-  return change;
-}
-
-function shuttingDown(): ApiError {
-  return new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
 }

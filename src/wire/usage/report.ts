@@ -6,6 +6,7 @@ import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
 import { budgetSettings } from '../../core/settings.ts';
 import {
+  groupMembers,
   hourlyDays,
   type UsageGroup,
   usageGroups,
@@ -92,17 +93,6 @@ function valuesOf(id: string): string[] | undefined {
   }
 }
 
-const shownAs = {
-  day: 'day',
-  hour: 'hour',
-  model: 'model',
-  org: 'org_id',
-  key: 'key_id',
-  endpoint: 'endpoint',
-  batch: 'batch_id',
-  tag: 'tag',
-} as const satisfies Record<UsageGroup, string>;
-
 /** Members with the names of orgs and keys. */
 const namedAs = { org: 'org', key: 'key_name' } as const;
 
@@ -125,9 +115,9 @@ function presentSum(sum: UsageSum) {
 
 /** Columns of a group: its value and, for an org or a key, its name. */
 const columnsOf = (group: UsageGroup) =>
-  group === 'org' || group === 'key' ? [shownAs[group], namedAs[group]] : [shownAs[group]];
+  group === 'org' || group === 'key' ? [groupMembers[group], namedAs[group]] : [groupMembers[group]];
 
-type Column = (typeof shownAs)[UsageGroup] | (typeof namedAs)[keyof typeof namedAs];
+type Column = (typeof groupMembers)[UsageGroup] | (typeof namedAs)[keyof typeof namedAs];
 
 /** Report with the names of its orgs and keys, by id. */
 export interface NamedReport extends UsageReport {
@@ -144,7 +134,7 @@ export function presentUsageRow(row: UsageRow, groups: Groups, names: NamedRepor
   // Single requests have no batch, and most no tag.
   for (const [n, name] of groups.entries()) {
     const value = shownValue(name, row.groupValues[n]!) || null;
-    group[shownAs[name]] = value;
+    group[groupMembers[name]] = value;
     if (name === 'org' || name === 'key') group[namedAs[name]] = names.get(value ?? '') ?? null;
   }
   return { id: usageRowId(row), ...group, ...presentSum(row) };

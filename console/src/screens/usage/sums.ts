@@ -1,3 +1,4 @@
+import { groupMembers } from '../../../../src/core/usage-report.ts';
 import type { Group, Measure } from './search.ts';
 
 /** Row of `GET /v1/usage`, as far as the screen reads it. */
@@ -101,17 +102,8 @@ export function total({ values }: Pick<Series, 'values'>): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-const ids = {
-  model: 'model',
-  org: 'org_id',
-  key: 'key_id',
-  endpoint: 'endpoint',
-  batch: 'batch_id',
-  tag: 'tag',
-} as const satisfies Record<Group, keyof UsageRow>;
-
 function idOf(row: UsageRow, by: Group): string {
-  return row[ids[by]] ?? '';
+  return row[groupMembers[by]] ?? '';
 }
 
 const withoutValue: Readonly<Partial<Record<Group, string>>> = {
