@@ -155,7 +155,10 @@ describe('an answer', () => {
     native.fake.answer = streamed([opening, event('ping', {}), middle, end]);
     const text = await (await post({ ...plain, stream: true })).text();
     const id = /"id":"(msg_[0-9a-f]{32})"/.exec(text)![1]!;
-    const renamed = opening.replace('"msg_1"', `"${id}"`).replace('"real-name"', '"tiny"');
+    const renamed = opening
+      .replace('"msg_1"', `"${id}"`)
+      .replace('"real-name"', '"tiny"')
+      .replace('"output_tokens":1', '"output_tokens":1,"service_tier":"standard"');
     expect(text).toBe(renamed + event('ping', {}) + middle + end);
     expect(JSON.parse(sent().text)).toEqual({ ...plain, model: 'real-name', stream: true });
   });

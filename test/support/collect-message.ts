@@ -37,7 +37,7 @@ export function collectMessage(events: readonly MessageEvent[]): Message {
       case 'message_delta':
         if (open || isEnded) throw broken('not at the end');
         isEnded = true;
-        Object.assign(message, event.delta, { usage: event.usage });
+        Object.assign(message, event.delta, { usage: { ...message.usage, ...event.usage } });
         break;
       case 'message_stop':
         if (!isEnded || at !== rest.length - 1) throw broken('not the last event');

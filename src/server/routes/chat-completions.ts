@@ -18,6 +18,7 @@ import { pageOfItems, listBody } from '../../wire/shared/list-body.ts';
 import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
 import { remapError } from '../../wire/shared/path-map.ts';
+import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { listAnswer } from '../list-answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
@@ -108,14 +109,18 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   },
 ]);
 
+/** Tier of requests that an engine answers at once. */
+const tier = 'default';
+
 async function create(incoming: Incoming, { inference, responses }: Services): Promise<Answer> {
   const { body, caller } = incoming;
   const { body: request, paths, calls } = parseChatRequest(body.text);
+  requestedTier(request.value);
   const call = interactiveCall(incoming, request.value.metadata);
   const mapError = (error: unknown) => remapError(error, request.value, paths);
   const metadata = storedMetadata(request.value);
   const { messages } = request.value;
-  const present = (response: ChatResponse) => presentChat(response, calls);
+  const present = (response: ChatResponse) => ({ ...presentChat(response, calls), service_tier: tier });
   const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text), present };
   const place = asked && (await responses.chats.reserve(caller, asked));
   if (request.value.stream) {
@@ -123,6 +128,7 @@ async function create(incoming: Incoming, { inference, responses }: Services): P
     const lists = inference.chatStream(request, call);
     const chunks = chatEvents(place?.streamed(lists) ?? lists, {
       includeUsage,
+      tier,
       present: chunkPresenter(calls),
       mapError,
     });

@@ -4,6 +4,7 @@ import { completionsRequestSchema } from '../../wire/completions/request-schema.
 import { completionsResponseSchema } from '../../wire/completions/response-schema.ts';
 import { embeddingsRequestSchema, parseEmbeddingsRequest } from '../../wire/embeddings/request.ts';
 import { chatErrorEvent } from '../../wire/errors/error-events.ts';
+import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { events, json } from '../answer.ts';
 import { embeddingsSchema } from '../openapi/answer-schemas.ts';
 import { interactiveCall } from '../route.ts';
@@ -32,6 +33,7 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
     answer: embeddingsSchema,
     async handle(incoming, { inference }) {
       const request = parseEmbeddingsRequest(incoming.body.text);
+      requestedTier(request.value);
       return json(200, await inference.embeddings(request, interactiveCall(incoming)));
     },
   },

@@ -12,6 +12,7 @@ import { createMessageEncoder } from '../../wire/messages/stream/stream-encoder.
 import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { messageErrorEvent } from '../../wire/errors/error-events.ts';
 import { remapError } from '../../wire/shared/path-map.ts';
+import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
@@ -46,7 +47,8 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
 async function create(incoming: Incoming, { inference }: Services): Promise<Answer> {
   const { body, caller, requestId, headers } = incoming;
   const parsed = parseMessagesRequest(body.text);
-  const asked = prepareMessage(parsed, body.text);
+  requestedTier(parsed);
+  const asked = prepareMessage(parsed, body.text, 'standard');
   const { chat, native, mapError } = asked;
   const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
   const call = { ...interactiveCall(incoming, parsed.metadata), betas };

@@ -12,6 +12,7 @@ import { parseRetrieveQuery, parseResponsesRequest } from '../../wire/responses/
 import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/request/compact-request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
 import type { ResponseEvent } from '../../wire/responses/responses.ts';
+import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
@@ -29,6 +30,7 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     answer: responseSchema,
     async handle(incoming, { responses }) {
       const request = parseResponsesRequest(incoming.body.text);
+      requestedTier(request.value);
       const call = interactiveCall(incoming);
       if (request.value.stream) return responseEvents(responses.stream(request, call));
       return json(200, await responses.create(request, call));

@@ -125,7 +125,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     check: checkMessagesRequest,
     prompt: (body) => convertedPrompt(fromMessages(body as unknown as MessagesRequest)),
     prepare: ({ value, text }) =>
-      prepareMessage(withExactInputs(value as unknown as MessagesRequest, text), text),
+      prepareMessage(withExactInputs(value as unknown as MessagesRequest, text), text, 'batch'),
   },
   '/v1/completions': {
     serves: 'completions',

@@ -33,6 +33,7 @@ export interface ChatRequest {
   reasoning_effort?: string | null;
   /** Maximum tokens of reasoning (llama-server's field). */
   thinking_budget_tokens?: number | null;
+  service_tier?: string | null;
   [extra: string]: unknown;
 }
 

@@ -7,6 +7,7 @@ export interface EmbeddingsRequest {
   encoding_format?: 'float' | 'base64' | null;
   dimensions?: number | null;
   user?: string;
+  service_tier?: string | null;
   [extra: string]: unknown;
 }
 

@@ -1,5 +1,6 @@
 import type { JsonBody } from '../json/json-body.ts';
 import { requestedModel, integerOrNull, object, oneOfOrNull } from '../schema/schema.ts';
+import { serviceTierField } from '../shared/service-tier.ts';
 import { checkTextInputs, textInputsSchema } from '../shared/text-inputs.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
@@ -14,6 +15,7 @@ export const embeddingsRequestSchema = object(
     ),
     'encoding_format?': oneOfOrNull(['float', 'base64']),
     'dimensions?': integerOrNull({ minimum: 1, maximum: embeddingsLimits.dimensions }),
+    ...serviceTierField,
   },
   { title: 'EmbeddingsRequest' },
 );

@@ -21,6 +21,7 @@ export interface MessagesRequest {
   metadata?: { user_id?: string | null } | null;
   /** Starts or continues a conversation stored on the server, so that `messages` has only the new turns. */
   thread?: { type: string } | null;
+  service_tier?: string | null;
   [extra: string]: unknown;
 }
 
@@ -105,6 +106,12 @@ export interface MessagesUsage {
   output_tokens_details?: { thinking_tokens: number };
 }
 
+/**
+ * Tier in the words of Anthropic's types, which have none for `flex`: `batch` is what runs at the batch price, lines of batches and
+ * flex requests alike.
+ */
+export type MessagesTier = 'standard' | 'batch';
+
 export interface Message {
   /** `msg_...` */
   id: string;
@@ -117,7 +124,7 @@ export interface Message {
   stop_sequence: string | null;
   stop_details: { type: 'refusal'; category: null; explanation: string | null } | null;
   container: null;
-  usage: MessagesUsage;
+  usage: MessagesUsage & { service_tier: MessagesTier };
 }
 
 /** Events of a streamed message, in order. */

@@ -73,7 +73,7 @@ const hi: MessagesTurn = { role: 'user', content: 'hi' };
 it('an answer survives the round trip through the client', () => {
   fc.assert(
     fc.property(answers, fc.boolean(), (message, hidesThinking) => {
-      const { content } = fromChatResponse(respond(message), { hidesThinking });
+      const { content } = fromChatResponse(respond(message), { hidesThinking, tier: 'standard' });
       const replayed: MessagesRequest = {
         model: 'm',
         max_tokens: 1,
@@ -94,10 +94,12 @@ it('a streamed answer equals the plain one, for any chunks', () => {
   fc.assert(
     fc.property(answers, cuts, fc.boolean(), fc.boolean(), (message, sizes, mixes, hidesThinking) => {
       const response = respond(message);
-      const encoder = createMessageEncoder({ inputTokens: 9, hidesThinking });
+      const encoder = createMessageEncoder({ inputTokens: 9, hidesThinking, tier: 'standard' });
       const chunks = chunksOf(response, sizes, mixes);
       const events = [...chunks.flatMap((chunk) => encoder.push(chunk)), ...encoder.end()];
-      expect(collectMessage(events)).toEqual(plain(fromChatResponse(response, { hidesThinking })));
+      expect(collectMessage(events)).toEqual(
+        plain(fromChatResponse(response, { hidesThinking, tier: 'standard' })),
+      );
     }),
     { numRuns: 300 },
   );

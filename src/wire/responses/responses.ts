@@ -1,4 +1,5 @@
 import type { ResponseStatus } from '../../core/response.ts';
+import type { ServiceTier } from '../../core/service-tier.ts';
 import type { JsonSchema, TokenLogprob } from '../chat/chat.ts';
 
 /** Body of `POST /v1/responses`. Unknown fields are kept and ignored. */
@@ -175,7 +176,6 @@ export interface ReasoningItem extends Item<'reasoning'> {
 export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | DefinedCallItem | ReasoningItem;
 
 /** Requested urgency. It has no effect and is only returned. */
-export type ServiceTier = 'default' | 'flex' | 'priority';
 
 /** Response resource. Every key is always present, because some clients require it. */
 export interface ResponseBody {

@@ -3,6 +3,7 @@ import { flatAndNestedError } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError } from '../schema/validate.ts';
+import { requestedTier } from '../shared/service-tier.ts';
 import { checkResponsesRequest } from './request/request.ts';
 import type { ResponsesRequest } from './responses.ts';
 
@@ -24,7 +25,10 @@ export function parseSocketRequest(text: string): JsonBody<ResponsesRequest> {
     );
   const faults = checkResponsesRequest(value);
   if (faults.length > 0) throw faultsError(faults);
-  return { value: value as ResponsesRequest, text };
+  const request = value as ResponsesRequest;
+  if (requestedTier(request) === 'flex')
+    throw invalid('service_tier', '"flex" is not supported over a WebSocket: send POST /v1/responses');
+  return { value: request, text };
 }
 
 /** Error event of a failed turn. @param next sequence number after the last event of the turn */

@@ -1,4 +1,5 @@
 import * as t from '../../schema/schema.ts';
+import { servedTier } from '../../shared/service-tier.ts';
 
 const calledFunction = { name: t.string(), arguments: t.string({ description: 'JSON text' }) };
 
@@ -72,6 +73,7 @@ export const chatResponseSchema = t.object(
       }),
     ),
     usage: chatUsageSchema,
+    'service_tier?': servedTier,
   },
   { title: 'ChatCompletion' },
 );

@@ -1,5 +1,6 @@
 import { samplingFields, stopField } from '../../schema/sampling-schema.ts';
 import * as t from '../../schema/schema.ts';
+import { serviceTierField } from '../../shared/service-tier.ts';
 
 // The schema is strict about the fields that Offpeak uses and ignores others, such as `store`, `user` and `prompt_cache_key`.
 // `engines/upstream/request/request-members.ts` decides which of them are forwarded.
@@ -167,6 +168,7 @@ export const chatRequestSchema = t.object(
       }),
     ),
     'function_call?': functionChoice,
+    ...serviceTierField,
   },
   { title: 'ChatCompletionRequest' },
 );

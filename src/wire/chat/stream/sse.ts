@@ -1,4 +1,5 @@
 import { withoutBreaks } from '../../json/line-text.ts';
+import type { ServiceTier } from '../../../core/service-tier.ts';
 import type { ChatUsage } from '../chat.ts';
 
 /** A chunk of a chat completion, or of a text completion, which is streamed in the same way. */
@@ -20,8 +21,11 @@ export function chatEventWriter({
   object,
   created,
   model,
-}: Omit<AnyChunk, 'choices' | 'usage'>): (chunk: Pick<AnyChunk, 'choices' | 'usage'>) => string {
-  const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
+  service_tier: tier,
+}: Omit<AnyChunk, 'choices' | 'usage'> & { service_tier?: ServiceTier | undefined }): (
+  chunk: Pick<AnyChunk, 'choices' | 'usage'>,
+) => string {
+  const head = JSON.stringify({ id, object, created, model, service_tier: tier }).slice(0, -1);
   return ({ choices, usage }) => {
     const tail = usage === undefined ? '' : `,"usage":${JSON.stringify(usage)}`;
     return `data: ${withoutBreaks(`${head},"choices":${JSON.stringify(choices)}${tail}}`)}\n\n`;
@@ -30,6 +34,8 @@ export function chatEventWriter({
 
 export interface ChatEventsOptions<Chunk> {
   includeUsage: boolean;
+  /** Tier of a chat completion; text completions have none. */
+  tier?: ServiceTier;
   /** Converts a chunk to the client's form, where that differs. */
   present?: ((chunk: Chunk) => { choices: object[] }) | undefined;
   /** Maps the paths in an error to those of the client's request. */
@@ -42,14 +48,14 @@ export interface ChatEventsOptions<Chunk> {
  */
 export async function* chatEvents<Chunk extends AnyChunk>(
   lists: AsyncIterable<readonly Chunk[]>,
-  { includeUsage, present, mapError = (error) => error }: ChatEventsOptions<Chunk>,
+  { includeUsage, tier, present, mapError = (error) => error }: ChatEventsOptions<Chunk>,
 ): AsyncGenerator<string> {
   try {
     let write;
     for await (const chunks of lists) {
       let written = '';
       for (const chunk of chunks) {
-        write ??= chatEventWriter(chunk);
+        write ??= chatEventWriter({ ...chunk, service_tier: tier });
         const { choices }: { choices: object[] } = present ? present(chunk) : chunk;
         if (includeUsage) written += write({ choices, usage: chunk.usage ?? null });
         else if (choices.length > 0) written += write({ choices });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../chat/chat.ts';
 import { fromChatResponse, fromChatUsage } from './from-chat-response.ts';
 
-const seen = { hidesThinking: false };
+const seen = { hidesThinking: false, tier: 'standard' } as const;
 const called = (args: string, id = 'call_1'): ToolCall => ({
   id,
   type: 'function',
@@ -50,6 +50,7 @@ describe('a chat completion as a message', () => {
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 4,
         output_tokens: 3,
+        service_tier: 'standard',
       },
     });
   });
@@ -70,7 +71,10 @@ describe('a chat completion as a message', () => {
   });
 
   it('hides the thinking on request', () => {
-    const [block] = fromChatResponse(answer({ reasoning: 'hm' }), { hidesThinking: true }).content;
+    const [block] = fromChatResponse(answer({ reasoning: 'hm' }), {
+      hidesThinking: true,
+      tier: 'standard',
+    }).content;
     expect(block).toMatchObject({
       type: 'thinking',
       thinking: '',

@@ -1,11 +1,12 @@
 import type { AssistantMessage, ChatResponse, ChatUsage, FinishReason } from '../../chat/chat.ts';
-import type { AnswerBlock, Message, MessagesUsage, StopReason } from '../messages.ts';
+import type { AnswerBlock, Message, MessagesTier, MessagesUsage, StopReason } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
 import { parseToolInput } from '../tool-input.ts';
 
 export interface AnswerOptions {
   /** True for `display: "omitted"`: thinking is returned only in its signature. */
   hidesThinking: boolean;
+  tier: MessagesTier;
 }
 
 /** Converts a chat completion to a message with thinking, text and calls, in this order. */
@@ -13,12 +14,14 @@ export function fromChatResponse(response: ChatResponse, options: AnswerOptions)
   const { message, finish_reason: finish, stop_reason: stop = null } = response.choices[0]!;
   const ending = { finish, hasCalls: (message.tool_calls ?? []).length > 0, stop, refusal: message.refusal };
   const content = blocksOf(message, options);
-  return { ...emptyMessage(response, fromChatUsage(response.usage)), content, ...endingFields(ending) };
+  const usage = fromChatUsage(response.usage);
+  return { ...emptyMessage(response, usage, options), content, ...endingFields(ending) };
 }
 
 export function emptyMessage(
   { id, model }: Pick<ChatResponse, 'id' | 'model'>,
   usage: MessagesUsage,
+  { tier }: Pick<AnswerOptions, 'tier'>,
 ): Message {
   return {
     id: messageId(id),
@@ -30,7 +33,7 @@ export function emptyMessage(
     stop_sequence: null,
     stop_details: null,
     container: null,
-    usage,
+    usage: { ...usage, service_tier: tier },
   };
 }
 
@@ -39,7 +42,10 @@ export function messageId(chatId: string): string {
   return chatId.replace(/^(chatcmpl[_-])?/, 'msg_');
 }
 
-function blocksOf(message: AssistantMessage, { hidesThinking }: AnswerOptions): AnswerBlock[] {
+function blocksOf(
+  message: AssistantMessage,
+  { hidesThinking }: Pick<AnswerOptions, 'hidesThinking'>,
+): AnswerBlock[] {
   const blocks: AnswerBlock[] = [];
   const thinking = message.reasoning_content ?? message.reasoning ?? '';
   if (thinking !== '')

@@ -33,6 +33,9 @@ export const messageSchema = t.object(
         { 'thinking_tokens?': count },
         { description: 'If the engine reports it.' },
       ),
+      service_tier: t.oneOf(['standard', 'batch'], {
+        description: 'batch for requests at the batch price: lines of batches, and flex requests.',
+      }),
     }),
   },
   { title: 'Message' },

@@ -1,5 +1,6 @@
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import * as t from '../../schema/schema.ts';
+import { serviceTierField } from '../../shared/service-tier.ts';
 import { definedTypes } from './defined-tools.ts';
 
 // The schema is strict about what Offpeak uses. Other fields, server tools and the blocks of such tools are ignored.
@@ -185,6 +186,7 @@ export const messagesRequestSchema = t.object(
     'temperature?': t.numberOrNull({ minimum: 0, maximum: 2 }),
     'top_p?': t.numberOrNull({ minimum: 0, maximum: 1 }),
     'top_k?': t.integerOrNull({ minimum: 0, maximum: 1_000_000 }),
+    ...serviceTierField,
     'metadata?': t.orNull(t.object({ 'user_id?': t.stringOrNull({ maxLength: 512 }) })),
   },
   { title: 'MessagesRequest' },

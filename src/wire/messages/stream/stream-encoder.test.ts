@@ -38,7 +38,7 @@ const go = (index: number, args: string) => chunk({ tool_calls: [{ index, functi
 const over = chunk({}, 'stop');
 
 function encode(chunks: ChatChunk[], hidesThinking = false): MessageEvent[] {
-  const encoder = createMessageEncoder({ inputTokens: 9, hidesThinking });
+  const encoder = createMessageEncoder({ inputTokens: 9, hidesThinking, tier: 'standard' });
   return [...chunks.flatMap((each) => encoder.push(each)), ...encoder.end()];
 }
 
@@ -90,7 +90,7 @@ describe('a streamed message', () => {
   });
 
   it('sends each piece immediately', () => {
-    const encoder = createMessageEncoder({ inputTokens: 1, hidesThinking: false });
+    const encoder = createMessageEncoder({ inputTokens: 1, hidesThinking: false, tier: 'standard' });
     expect(short(encoder.push(say('a')))).toEqual(['0 +text', '0 a']);
     expect(short(encoder.push(say('b')))).toEqual(['0 b']);
     expect(short(encoder.push(begin(0)))).toEqual(['0 -', '1 +tool_use']);

@@ -27,7 +27,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
   function start(chunk: ChatChunk): MessageEvent[] {
     if (initialUsage) return [];
     initialUsage = fromChatUsage({ ...(chunk.prompt ?? promptUsage(inputTokens, 0)), completion_tokens: 0 });
-    return [{ type: 'message_start', message: emptyMessage(chunk, initialUsage) }];
+    return [{ type: 'message_start', message: emptyMessage(chunk, initialUsage, options) }];
   }
 
   return {

@@ -1,22 +1,16 @@
 import { ApiError } from '../../../core/errors.ts';
 import type { ResponseStatus } from '../../../core/response.ts';
+import type { ServiceTier } from '../../../core/service-tier.ts';
 import type { ChatUsage, FinishReason, ToolChoice } from '../../chat/chat.ts';
 import { type ClientTool, presentTools, toolsInEffect } from '../client-tools.ts';
 import { conversationOf } from '../request/request.ts';
 import { itemsWithTools } from '../stored-items.ts';
-import type {
-  OutputItem,
-  ResponseBody,
-  ResponsesRequest,
-  ResponseUsage,
-  ServiceTier,
-  TextFormat,
-} from '../responses.ts';
+import type { OutputItem, ResponseBody, ResponsesRequest, ResponseUsage, TextFormat } from '../responses.ts';
 
 /** Response before the model answers. Numbers are never null. */
 export function newResponse(
   request: ResponsesRequest,
-  given: { id: string; createdAt: number; model: string; status: ResponseStatus },
+  given: { id: string; createdAt: number; model: string; status: ResponseStatus; tier?: ServiceTier },
 ): ResponseBody {
   const { found, choice } = toolsInEffect(request, itemsWithTools(request));
   const conversation = conversationOf(request);
@@ -40,7 +34,7 @@ export function newResponse(
     reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
-    service_tier: presentTier(request.service_tier),
+    service_tier: given.tier ?? 'default',
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
     top_p: request.top_p ?? 1,
@@ -119,10 +113,6 @@ function presentChoice(choice: ToolChoice, found: readonly ClientTool[]): Respon
   if (typeof choice !== 'object') return choice;
   const { name } = choice.function;
   return found.find(({ fields }) => fields.name === name)?.clientName ?? { type: 'function', name };
-}
-
-function presentTier(tier: string | null | undefined): ServiceTier {
-  return tier === 'flex' || tier === 'priority' ? tier : 'default';
 }
 
 function presentFormat(format: TextFormat | null | undefined): TextFormat {

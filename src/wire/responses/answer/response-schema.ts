@@ -1,6 +1,7 @@
 import { words } from '../../../base/words.ts';
 import { responseStatuses } from '../../../core/response.ts';
 import * as t from '../../schema/schema.ts';
+import { servedTier } from '../../shared/service-tier.ts';
 
 const itemStatus = t.oneOf(['in_progress', 'completed', 'incomplete']);
 
@@ -68,7 +69,7 @@ export const responseSchema = t.object(
     reasoning: t.object({ effort: t.stringOrNull(), summary: t.stringOrNull() }),
     safety_identifier: t.stringOrNull(),
     prompt_cache_key: t.stringOrNull(),
-    service_tier: t.oneOf(['default', 'flex', 'priority']),
+    service_tier: servedTier,
     store: t.boolean(),
     temperature: t.number(),
     top_p: t.number(),

@@ -1,5 +1,6 @@
 import * as t from '../../schema/schema.ts';
 import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.ts';
+import { serviceTierField } from '../../shared/service-tier.ts';
 import { inputItemSchema } from './item-schema.ts';
 import { flatOrNested, toolSchema } from './tool-schema.ts';
 
@@ -62,7 +63,7 @@ export const responsesRequestSchema = t.object(
     'metadata?': t.metadataSchema,
     'safety_identifier?': t.stringOrNull(),
     'prompt_cache_key?': t.stringOrNull(),
-    'service_tier?': t.stringOrNull(),
+    ...serviceTierField,
     'conversation?': {
       type: ['string', 'object', 'null'],
       description: 'Id of a conversation, or an object with that id.',
