@@ -164,6 +164,7 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     finalize: ['lines'],
     maintenance: ['claimed'],
     read: ['lines'],
+    requests: ['create', 'lines'],
     watch: ['read'],
   },
   cli: {

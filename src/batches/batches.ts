@@ -4,6 +4,7 @@ import type { Caller } from '../core/org.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
+import type { DurableRequests } from './requests/durable-requests.ts';
 import type { BatchActions } from './actions/batch-actions.ts';
 import type { OpenWorkReport } from './read/open-work.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
@@ -96,6 +97,8 @@ export interface Batches extends Service {
    * @throws ApiError `not_found`
    */
   line(caller: Caller, id: string, name: string, signal: AbortSignal): Promise<LineDetail>;
+  /** Single requests that run through the engine. */
+  readonly requests: DurableRequests;
   /** Actions on many batches. */
   readonly actions: Pick<BatchActions, 'preview' | 'create' | 'get' | 'cancel'>;
   /**

@@ -1,6 +1,7 @@
 import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
+import { isGroup } from '../core/request-group.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import { createAudit } from '../accounts/audit.ts';
 import { noHistory } from '../core/batch-history.ts';
@@ -28,6 +29,8 @@ import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
 import { createMatcher } from './read/match.ts';
+import { createDurableRequests } from './requests/create-durable-requests.ts';
+import { RequestResults } from './requests/request-results.ts';
 import { createViews } from './views.ts';
 import { createWaitSources } from './read/waiting.ts';
 import { BatchChanges } from './watch/batch-changes.ts';
@@ -40,7 +43,9 @@ const operators = '';
 
 /** Builds the batch engine. Starting it recovers the work of an earlier process and runs batches. */
 export function createBatches(deps: BatchesDeps): Batches {
-  const { store, catalog, peers, time, ids, log, batch: settings } = deps;
+  const { catalog, peers, time, ids, log, batch: settings } = deps;
+  const requestResults = new RequestResults({ ...deps, store: deps.store.requests });
+  const store = { ...deps.store, results: requestResults.watching(deps.store.results) };
   const worker = ids.next('wrk_');
   const load = () => currentLoad(deps, runner.throughput.rates());
   // A heartbeat reads and writes without changing a batch.
@@ -52,6 +57,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   const hours = new OpenHours(catalog, time);
   const context: BatchContext = {
     ...deps,
+    store,
     worker,
     missing,
     hours,
@@ -84,6 +90,11 @@ export function createBatches(deps: BatchesDeps): Batches {
   });
   // Windows count in the database's time, whatever the clock of this machine says.
   const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
+  const requests = createDurableRequests({
+    ...creating,
+    results: requestResults,
+    wake: () => runner.wake(),
+  });
   const reading = { ...deps, readers: new ResultReaders() };
   const lineReader = createLineReader(deps);
   let stopping: Promise<void> | null = null;
@@ -168,6 +179,7 @@ export function createBatches(deps: BatchesDeps): Batches {
 
   const batches: Batches = {
     actions,
+    requests,
     processId: worker,
     endpoints: settings.endpoints ?? defaultEndpoints,
     windowMs: settings.completionWindowMs,
@@ -188,6 +200,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       maintenance.start();
       actions.start();
       await batchWatch.start();
+      await requestResults.start();
     },
 
     stop() {
@@ -217,7 +230,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async asOwner(id) {
-      const batch = await store.batches.find(id);
+      const batch = isGroup(id) ? undefined : await store.batches.find(id);
       if (!batch) throw notFound('batch');
       return ownerOf(store, batch);
     },
@@ -320,6 +333,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     if (!started) return;
     await actions.stop();
     await batchWatch.stop();
+    await requestResults.stop();
     await maintenance.stop();
     await runner.drain(deps.drainMs);
     await heartbeat.stop();

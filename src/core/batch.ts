@@ -1,4 +1,5 @@
 import type { FrozenPrices } from './price.ts';
+import type { RequestTier } from './request-group.ts';
 
 /**
  * Life of a batch. A transition that is not drawn here is a bug.
@@ -122,6 +123,8 @@ export interface Batch {
   atRiskAt: number | null;
   /** Batch whose failed lines this one retries. */
   retryOf: string | null;
+  /** Tier of a group of single requests (core/request-group.ts); null for a batch. */
+  tier: RequestTier | null;
   /** Lifetime of the result files in milliseconds. */
   resultTtlMs: number;
   createdAt: number;
@@ -132,6 +135,31 @@ export interface Batch {
   expiredAt: number | null;
   cancellingAt: number | null;
   cancelledAt: number | null;
+}
+
+/** Fields of a batch that nothing has happened to. */
+const untouched = () => ({
+  status: 'validating' as BatchStatus,
+  ok: 0,
+  err: 0,
+  closing: null as FinalStatus | null,
+  outputFileId: null,
+  errorFileId: null,
+  errors: [] as BatchFault[],
+  pausedAt: null,
+  pausedMs: 0,
+  atRiskAt: null,
+  inProgressAt: null,
+  completedAt: null,
+  failedAt: null,
+  expiredAt: null,
+  cancellingAt: null,
+  cancelledAt: null,
+});
+
+/** Batch with these fields that nothing has happened to. */
+export function newBatch(fields: Omit<Batch, keyof ReturnType<typeof untouched>>): Batch {
+  return { ...fields, ...untouched() };
 }
 
 /** Position of one request in the input file. */

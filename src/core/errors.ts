@@ -60,6 +60,7 @@ export const errorCatalog = {
   unsupported_keyword: { status: 422, kind: 'invalid' },
   // limits
   rate_limit_exceeded: { status: 429, kind: 'rate' },
+  resource_unavailable: { status: 429, kind: 'rate' },
   queued_requests_exceeded: { status: 429, kind: 'rate' },
   queued_tokens_exceeded: { status: 429, kind: 'rate' },
   headers_too_large: { status: 431, kind: 'invalid' },

@@ -11,9 +11,9 @@ it('keeps the prefix hashes of every line in its place, however many there are',
     const chat = { model: 'm', ...chatOf(content) };
     // Every third shares no prompt.
     const prompt = at % 3 === 0 ? null : { chat, output: 1, moved: (fault: never) => fault };
-    const checked = { ok: true, customId: `${at}`, model: 'm', est: 1, prompt } as unknown as CheckedLine;
+    const checked = { model: 'm', est: 1, prompt } as unknown as CheckedLine;
     const bytes = Buffer.from(content);
-    builder.add({ number: at + 1, offset: at, length: bytes.length, bytes }, checked);
+    builder.add({ offset: at, length: bytes.length, bytes }, checked);
   }
   const { count, hashes } = builder.build();
   expect([count, hashes.length]).toEqual([1_100, 1_100 * prefixLevels]);

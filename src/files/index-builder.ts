@@ -16,7 +16,10 @@ export class IndexBuilder {
   /** One array that grows: an array per line would cost more to allocate than to fill. */
   #hashes = new Uint32Array(256 * prefixLevels);
 
-  add(line: SplitLine, checked: CheckedLine): void {
+  add(
+    line: Pick<SplitLine, 'bytes' | 'offset' | 'length'>,
+    checked: Pick<CheckedLine, 'model' | 'prompt' | 'est'>,
+  ): void {
     const { model, prompt } = checked;
     const at = this.#offset.length * prefixLevels;
     if (at === this.#hashes.length) this.#grow();

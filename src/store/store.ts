@@ -9,6 +9,7 @@ import type { ConversationStore } from './contract/conversations.ts';
 import type { FileStore } from './contract/files.ts';
 import type { HistoryStore } from './contract/histories.ts';
 import type { LimitStore } from './contract/limits.ts';
+import type { RequestStore } from './contract/requests.ts';
 import type { ResponseStore } from './contract/responses.ts';
 import type { ResultStore } from './contract/results.ts';
 import type { SessionStore } from './contract/sessions.ts';
@@ -36,6 +37,7 @@ export interface Store extends Service {
   batches: BatchStore;
   histories: HistoryStore;
   results: ResultStore;
+  requests: RequestStore;
   responses: ResponseStore;
   conversations: ConversationStore;
   chats: ChatStore;

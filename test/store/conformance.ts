@@ -23,6 +23,7 @@ import { queueTests } from './conformance/queue.ts';
 import { queuedWorkTests } from './conformance/queued-work.ts';
 import { recordTests } from './conformance/record.ts';
 import { sessionTests } from './conformance/sessions.ts';
+import { requestTests } from './conformance/requests.ts';
 import { responseTests } from './conformance/responses.ts';
 import { watchingTests } from './conformance/watching.ts';
 import { webhookTests } from './conformance/webhooks.ts';
@@ -85,6 +86,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     recordTests(stores);
     endingTests(stores);
     closingTests(stores);
+    requestTests(stores);
     responseTests(stores);
     controlTests(stores);
     conversationTests(stores);

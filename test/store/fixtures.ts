@@ -107,6 +107,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     pausedMs: 0,
     atRiskAt: null,
     retryOf: null,
+    tier: null,
     resultTtlMs: 30 * 24 * hour,
     createdAt: start,
     inProgressAt: null,

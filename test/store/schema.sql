@@ -153,7 +153,7 @@ CREATE TABLE batches (
   at_risk_at bigint,
   retry_of text,
   paused_at bigint,
-  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text);
+  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text, tier text);
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
@@ -317,6 +317,12 @@ CREATE TABLE replica_drains (
   server text NOT NULL,
   since bigint NOT NULL,
   key_id text NOT NULL);
+
+CREATE TABLE request_bodies (
+  batch_id text NOT NULL,
+  line integer NOT NULL,
+  body blob NOT NULL,
+  PRIMARY KEY (batch_id, line));
 
 CREATE TABLE response_usage (
   org_id text PRIMARY KEY,

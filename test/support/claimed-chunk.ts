@@ -1,5 +1,6 @@
 import type { ClaimedChunk, RunningBatch } from '../../src/batches/claimed/claimed-chunks.ts';
 import { ChunkLines } from '../../src/batches/lines/chunk-lines.ts';
+import { fileInput } from '../../src/batches/lines/line-input.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
 
 /** Returns a batch as the process that runs it has it in memory. */
@@ -16,7 +17,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     priced: [],
     prices: {},
     priceFactor: 1,
-    blob: 'blob_1',
+    input: fileInput(createMemoryBlobs(), 'blob_1'),
     abort: new AbortController(),
     stopping: false,
     yielding: false,
@@ -39,7 +40,7 @@ export function claimedChunk(change: {
     chunk: { batchId: batch.id, seq, model, prefix, lines: refs, est: lines, epoch: 1, kills: 0 },
     model,
     batch,
-    lines: new ChunkLines(createMemoryBlobs(), batch.blob),
+    lines: new ChunkLines(batch.input),
     todo: [...refs],
     parked: [],
     inFlight: 0,

@@ -3,6 +3,7 @@ import type { FrozenPrices } from '../../core/price.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { Attempts } from './retry-policy.ts';
 import type { ChunkLines } from '../lines/chunk-lines.ts';
+import type { LineInput } from '../lines/line-input.ts';
 
 /** A batch that this process runs lines of. */
 export interface RunningBatch {
@@ -19,8 +20,7 @@ export interface RunningBatch {
   priced: readonly string[];
   prices: Record<string, FrozenPrices>;
   priceFactor: number;
-  /** Blob of the input file. */
-  blob: string;
+  input: LineInput;
   /** Aborts the calls in flight. */
   abort: AbortController;
   /** True once no more lines are sent. */

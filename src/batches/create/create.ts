@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import type { Batch, Chunk, CreateBatch } from '../../core/batch.ts';
+import { type Batch, type BatchEndpoint, type Chunk, type CreateBatch, newBatch } from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
@@ -146,13 +146,13 @@ export async function refreshPeerModels(catalog: SharedCatalog, { index }: Batch
 export function freezePrices(
   catalog: Pick<Catalog, 'find'>,
   caller: Caller,
-  { file, index }: BatchInput,
+  { endpoint, models }: { endpoint: BatchEndpoint | null; models: readonly string[] },
   now: number,
 ): Record<string, FrozenPrices> {
-  const { serves } = lineFormats[file.endpoint ?? '/v1/chat/completions'];
+  const { serves } = lineFormats[endpoint ?? '/v1/chat/completions'];
   const prices: Record<string, FrozenPrices> = Object.create(null);
   const fallbacks: Model[] = [];
-  for (const name of index.models) {
+  for (const name of models) {
     const model = modelFor(catalog, caller, name, serves);
     prices[model.id] = pricesAt(model.prices, now);
     if (model.batchFallbacksAfterMs !== undefined)
@@ -247,11 +247,11 @@ async function insertBatch(
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
     await refreshPeerModels(catalog, opened);
-    const made = newBatch();
+    const made = toBatch();
     return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }
 
-  function newBatch(): Batch {
+  function toBatch(): Batch {
     const { orgId, keyId, keyFamily = null, maxPriority = priorities.max } = caller;
     const { endpoint, metadata, outputExpiresAfterSeconds } = input;
     const { file, index } = opened;
@@ -259,49 +259,50 @@ async function insertBatch(
     const est = index.est.reduce((sum, tokens) => sum + tokens, 0);
     const window = settings.completionWindowMs;
     const modelIds = new Set(index.models.map(catalog.idOf));
-    const expiresAt = now + window;
     const priority = input.priority ?? Math.min(priorities.default, maxPriority);
-    return {
+    return newBatch({
       id: ids.next('batch_'),
       orgId,
       keyId,
       keyFamily,
       endpoint,
-      status: 'validating',
       total: index.count,
-      ok: 0,
-      err: 0,
       est,
       priority,
-      due: dueAt(now + Math.min(est * msPerToken, window / 2), priority),
-      closing: null,
-      acceptUntil: expiresAt + drainGraceMs,
       inputFileId: file.id,
       inputName: retried ? retried.inputName : opened.sealed ? null : file.filename,
-      outputFileId: null,
-      errorFileId: null,
       model: modelIds.size === 1 ? [...modelIds][0]! : null,
       metadata: metadata ?? null,
       tag: tagOfText(metadata, deps.usageTag ?? defaultTagName),
-      prices: freezePrices(catalog, caller, opened, deps.billingClock.now()),
+      prices: freezePrices(
+        catalog,
+        caller,
+        { endpoint: file.endpoint, models: index.models },
+        deps.billingClock.now(),
+      ),
       priceFactor: settings.priceFactor,
-      errors: [],
-      pausedAt: null,
-      pausedMs: 0,
-      atRiskAt: null,
       retryOf: retried?.id ?? null,
+      tier: null,
       resultTtlMs:
         outputExpiresAfterSeconds === undefined ? settings.resultTtlMs : outputExpiresAfterSeconds * 1000,
       createdAt: now,
-      inProgressAt: null,
-      expiresAt,
-      completedAt: null,
-      failedAt: null,
-      expiredAt: null,
-      cancellingAt: null,
-      cancelledAt: null,
-    };
+      ...windowOf(now, window, { est, priority }),
+    });
   }
+}
+
+/** Window of a batch that is created at `now`, and its place in the queue of its org. */
+export function windowOf(
+  now: number,
+  window: number,
+  { est, priority }: Pick<Batch, 'est' | 'priority'>,
+): Pick<Batch, 'due' | 'acceptUntil' | 'expiresAt'> {
+  const expiresAt = now + window;
+  return {
+    due: dueAt(now + Math.min(est * msPerToken, window / 2), priority),
+    acceptUntil: expiresAt + drainGraceMs,
+    expiresAt,
+  };
 }
 
 function refusal(outcome: 'mismatch' | 'input_missing'): ApiError {

@@ -61,7 +61,12 @@ async function priceAndCount({ creating, counting }: DryRunDeps, caller: Caller,
   const { catalog, billingClock } = creating;
   try {
     await refreshPeerModels(catalog, opened);
-    const prices = freezePrices(catalog, caller, opened, billingClock.now());
+    const prices = freezePrices(
+      catalog,
+      caller,
+      { endpoint: opened.file.endpoint, models: opened.index.models },
+      billingClock.now(),
+    );
     return { prices, counted: await countInput(counting, caller.orgId, opened) };
   } finally {
     await opened.sealed?.discard();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { makeBatch, makeFile } from '../../../test/store/fixtures.ts';
-import { lineRequestId } from '../lines/line-result.ts';
+import { lineRequestId } from '../../core/request-group.ts';
 import { failedLines, type FailedLinesDeps } from './failed-lines.ts';
 
 const lines = ['one', 'twö', '', 'four', 'five'];
@@ -19,7 +19,9 @@ it.each([1, 2, 3, 5, 7, 100])('cuts out the failed lines in order, from chunks o
     files: { index: async () => index, read: async () => inPieces(content, size) },
     now: 0,
   } as unknown as FailedLinesDeps;
-  const errors = [4, 1, 3].map((line) => JSON.stringify({ id: lineRequestId(batch.id, line) })).join('\n');
+  const errors = [4, 1, 3]
+    .map((line) => JSON.stringify({ id: lineRequestId({ batchId: batch.id, line }) }))
+    .join('\n');
   const cut: Uint8Array[] = [];
   for await (const piece of await failedLines(deps, batch, inPieces(Buffer.from(errors), size)))
     cut.push(piece);

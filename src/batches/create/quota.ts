@@ -128,20 +128,23 @@ function isExhausted(budget: SpentBudget): boolean {
   return budget.hard !== false && isUsedUp(budget);
 }
 
-/** Error for a batch that does not fit; first for one that can never fit. */
-export function limitExceeded(exceeded: readonly QueueLimit[]): ApiError {
+/** Error for a batch or a single request that does not fit; first for one that can never fit. */
+export function limitExceeded(
+  exceeded: readonly QueueLimit[],
+  what: 'batch' | 'request' = 'batch',
+): ApiError {
   const never = exceeded.find(({ limit, adds }) => adds > limit);
   const { name, owner, model, limit, used, adds } = never ?? exceeded[0]!;
   const whose = owner === 'org' ? 'organization' : 'API key';
   const unit = { open_batches: 'unfinished batches', queued_requests: 'queued requests', queued_tokens: '' }[
     name
   ];
-  const what = unit || `queued tokens of the model '${model}'`;
-  const of = `${limit} ${what} (${name})`;
+  const units = unit || `queued tokens of the model '${model}'`;
+  const of = `${limit} ${units} (${name})`;
   if (limit === 0)
     return new ApiError(
       code(name),
-      `The limit of this ${whose}, ${of}, allows no batches. Ask the operator to raise it.`,
+      `The limit of this ${whose}, ${of}, allows no ${what === 'batch' ? 'batches' : 'such requests'}. Ask the operator to raise it.`,
       {
         shouldRetry: false,
       },
@@ -149,7 +152,7 @@ export function limitExceeded(exceeded: readonly QueueLimit[]): ApiError {
   if (never)
     return new ApiError(
       code(name),
-      `This batch adds ${adds}, and the limit of this ${whose} is ${of}. Split the batch, or ask the operator to raise the limit.`,
+      `This ${what} adds ${adds}, and the limit of this ${whose} is ${of}. ${what === 'batch' ? 'Split the batch, or ask' : 'Ask'} the operator to raise the limit.`,
       { shouldRetry: false },
     );
   return new ApiError(

@@ -9,6 +9,7 @@ import {
 } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError, type ErrorCode, transient } from '../../core/errors.ts';
+import { isGroup, lineRequestId } from '../../core/request-group.ts';
 import type { StoredFile } from '../../core/file.ts';
 import { removeContent } from '../../files/sweeper.ts';
 import { lineRefAt } from '../../files/input-index.ts';
@@ -16,6 +17,7 @@ import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
 import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/chunk-lines.ts';
+import { fileInput } from '../lines/line-input.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import { assembleResultFile } from './result-file.ts';
 
@@ -40,7 +42,18 @@ const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
   completed: { code: 'batch_failed', message: 'This request was lost.' },
 };
 
-interface LineInput {
+/** As `endings`, of single requests. */
+const groupEndings: typeof endings = {
+  ...endings,
+  cancelled: { code: 'batch_cancelled', message: 'The request was cancelled before it was answered.' },
+  expired: {
+    code: 'resource_unavailable',
+    message:
+      'No server had room for this request within its time. It is not charged. Try again later, or with the service_tier default.',
+  },
+};
+
+interface MissingLine {
   line: number;
   /** Null if the input is unreadable. */
   customId: string | null;
@@ -126,14 +139,16 @@ export class Finalizer {
       if (!(await store.batches.closeGate(worker, lease))) return;
       if (!(await this.#orElse(fault && true, () => this.#recordMissing(batch, lease)))) return;
     }
-    const files = await this.#assemble(batch, fault);
+    const files = isGroup(batch.id) ? { output: null, errors: null } : await this.#assemble(batch, fault);
     const outcome = await this.#publish(batch, lease, files, fault);
     // The lease is lost, or the answer to our own publication was: then the files belong to the batch. Unused files are swept.
     if (outcome === 'fenced') return;
-    const { id, orgId, endpoint, closing, total, createdAt } = batch;
-    const status = fault && closing !== 'cancelled' ? 'failed' : closing!;
-    tracer?.endBatch({ id, orgId, endpoint, status, total, createdAt, endedAt: time.now() });
-    log.info({ batch: batch.id, status: closing, total, fault: fault?.message }, 'batch closed');
+    if (!isGroup(batch.id)) {
+      const { id, orgId, endpoint, closing, total, createdAt } = batch;
+      const status = fault && closing !== 'cancelled' ? 'failed' : closing!;
+      tracer?.endBatch({ id, orgId, endpoint, status, total, createdAt, endedAt: time.now() });
+      log.info({ batch: id, status: closing, total, fault: fault?.message }, 'batch closed');
+    }
     await this.purge(batch.id);
   }
 
@@ -149,7 +164,7 @@ export class Finalizer {
 
   async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
     const { store, worker, time } = this.#deps;
-    const { code, message } = endings[batch.closing ?? 'failed'];
+    const { code, message } = (isGroup(batch.id) ? groupEndings : endings)[batch.closing ?? 'failed'];
     // The line never ran, so a retry may succeed.
     const error = new ApiError(code, message, { blame: transient });
     const input = await this.#input(batch, lease);
@@ -169,10 +184,13 @@ export class Finalizer {
    * Reads the custom_ids of lines that never ran. An unreadable input is left to the next leases a few times; then, or if it
    * is lost, the lines end without custom_ids.
    */
-  async #input(batch: Batch, lease: Lease): Promise<(lines: readonly number[]) => Promise<LineInput[]>> {
+  async #input(batch: Batch, lease: Lease): Promise<(lines: readonly number[]) => Promise<MissingLine[]>> {
     const { store, blobs, files, log } = this.#deps;
     const unknown = { customId: null, model: batch.model ?? closeModel };
     const allUnknown = async (lines: readonly number[]) => lines.map((line) => ({ line, ...unknown }));
+    if (isGroup(batch.id))
+      return async (lines) =>
+        lines.map((line) => ({ line, ...unknown, customId: lineRequestId({ batchId: batch.id, line }) }));
     const file = await store.files.find(batch.inputFileId);
     if (!file) return allUnknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
@@ -185,9 +203,9 @@ export class Finalizer {
     if (!index) return allUnknown;
     return async (missing) => {
       const refs = missing.map((line) => lineRefAt(index, line));
-      const lines = new ChunkLines(blobs, file.blobId);
-      await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
-      const inputs: LineInput[] = [];
+      const lines = new ChunkLines(fileInput(blobs, file.blobId));
+      await readAhead([{ lines, refs }], []);
+      const inputs: MissingLine[] = [];
       for (const ref of refs) {
         const read = await lines.read(ref).catch(giveUp);
         const model = index.models[index.model[ref.line] ?? 0] ?? unknown.model;

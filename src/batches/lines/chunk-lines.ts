@@ -1,22 +1,20 @@
 import { crc32 } from 'node:zlib';
-import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { isBlobLost, lostBlob } from '../../core/blob-error.ts';
 import { type BatchLine, readLine } from '../../wire/batch/read-line.ts';
+import type { LineInput } from './line-input.ts';
 
 /** Reads the lines of one chunk, from memory if they were read ahead (`read-ahead.ts`). */
 export class ChunkLines {
-  #blobs: Blobs;
-  #blob: string;
+  readonly input: LineInput;
   #ahead = new Map<number, Uint8Array>();
   /** Buffer of all lines in `#ahead`. */
   #memory: ArrayBuffer | null = null;
   /** Settles when the pending read-ahead has ended. */
   #pending: Promise<void> | null = null;
 
-  constructor(blobs: Blobs, blob: string) {
-    this.#blobs = blobs;
-    this.#blob = blob;
+  constructor(input: LineInput) {
+    this.input = input;
   }
 
   /** Bytes that were read ahead and not answered yet. */
@@ -49,12 +47,12 @@ export class ChunkLines {
   /** @throws BlobError `damaged` also if the bytes are not the stored line */
   async read(ref: LineRef): Promise<BatchLine> {
     if (this.#pending && !this.ahead(ref.line)) await this.#pending;
-    const bytes = this.ahead(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
+    const bytes = this.ahead(ref.line) ?? (await this.input.read([ref]))[0]!;
     try {
       if (ref.sum !== undefined && crc32(bytes) !== ref.sum) throw new Error('Its checksum is wrong.');
       return readLine(bytes);
     } catch (error) {
-      const message = `Line ${ref.line + 1} of the blob ${this.#blob} is not what was stored.`;
+      const message = `Line ${ref.line + 1} of ${this.input.name} is not what was stored.`;
       throw lostBlob('damaged', message, { cause: error });
     }
   }

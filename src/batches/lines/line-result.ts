@@ -3,6 +3,7 @@ import type { Batch } from '../../core/batch.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import type { LineRun } from '../../core/line.ts';
 import { exactCost, noCost, roundCost } from '../../core/price.ts';
+import { lineRequestId } from '../../core/request-group.ts';
 import { noUsage, type Usage } from '../../core/usage.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
@@ -14,11 +15,6 @@ const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   ...words('upstream_timeout upstream_unreachable invalid_upstream_response poison_request'),
   ...words('batch_cancelled batch_expired batch_failed'),
 ]);
-
-/** Request id `req_<batch>_<line>`: the same at every attempt of the line. */
-export function lineRequestId(batchId: string, line: number): string {
-  return `req_${batchId.slice('batch_'.length)}_${line}`;
-}
 
 /** Number of the line with this request id. */
 export function lineOfRequest(requestId: string): number {
@@ -39,7 +35,7 @@ export function outputResult(
   attempts: number,
   run?: Omit<LineRun, 'nano'>,
 ): LineResult {
-  const text = outputLine({ id: lineRequestId(batchId, line), customId, body: answer.body });
+  const text = outputLine({ id: lineRequestId({ batchId, line }), customId, body: answer.body });
   const cost = Object.hasOwn(prices, model) ? exactCost(answer.usage, prices[model]!, priceFactor) : noCost;
   return {
     batchId,
@@ -65,7 +61,7 @@ export function failedResult(
   attempts: number,
   run?: Omit<LineRun, 'nano'>,
 ): LineResult {
-  const id = lineRequestId(batchId, line);
+  const id = lineRequestId({ batchId, line });
   const format = lineFormats[endpoint].errors;
   const reported = errorObject(error, format);
   const body = { error: reported, ...(format === 'messages' && { type: 'error', request_id: id }) };

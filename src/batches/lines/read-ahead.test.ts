@@ -2,14 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryBlobs } from '../../../test/support/memory-blobs.ts';
 import type { ByteRange } from '../../blobs/blobs.ts';
 import { ChunkLines } from './chunk-lines.ts';
+import { fileInput } from './line-input.ts';
 import { readAhead, type ReadAheadChunk } from './read-ahead.ts';
 
 const mebibyte = 1024 * 1024;
 
+type Reader = Parameters<typeof fileInput>[0];
+
 /** A chunk of lines at these places. */
-function chunk(seq: number, places: readonly ByteRange[]): ReadAheadChunk {
-  const lines = new ChunkLines(createMemoryBlobs(), 'blob_1');
-  return { blob: 'blob_1', lines, refs: places.map((place, at) => ({ line: seq * 100 + at, ...place })) };
+function chunk(seq: number, places: readonly ByteRange[], blobs: Reader): ReadAheadChunk {
+  const lines = new ChunkLines(fileInput(blobs, 'blob_1'));
+  return { lines, refs: places.map((place, at) => ({ line: seq * 100 + at, ...place })) };
+}
+
+function readerOf(slices: Reader['slices']): Reader {
+  return { slices, slice: async (blob, offset, length) => (await slices(blob, [{ offset, length }]))[0]! };
 }
 
 /** Bytes that tell where they stand, the first of a place. */
@@ -23,44 +30,46 @@ function storage() {
       return bytes;
     });
   };
-  return { asked, slices };
+  return { asked, blobs: readerOf(slices) };
 }
 
 describe('readAhead', () => {
   it('reads the lines of several chunks together', async () => {
-    const { asked, slices } = storage();
+    const { asked, blobs } = storage();
     const even = chunk(
       1,
       [0, 2_000].map((offset) => ({ offset, length: 300 })),
+      blobs,
     );
-    const odd = chunk(2, [{ offset: 1_000, length: 300 }]);
-    await readAhead({ slices }, [even, odd], []);
+    const odd = chunk(2, [{ offset: 1_000, length: 300 }], blobs);
+    await readAhead([even, odd], []);
     expect(asked.map(({ offset }) => offset)).toEqual([0, 2_000, 1_000]);
     expect([even.lines.bytesAhead, odd.lines.bytesAhead]).toEqual([600, 300]);
     expect([even.lines.ahead(101)![0], odd.lines.ahead(200)![0]]).toEqual([2_000 % 251, 1_000 % 251]);
   });
 
   it('has 16 MiB in hand at most, until their lines are done', async () => {
-    const { slices } = storage();
-    const big = (seq: number, size: number) => chunk(seq, [{ offset: 0, length: size * mebibyte }]);
+    const { blobs } = storage();
+    const big = (seq: number, size: number) => chunk(seq, [{ offset: 0, length: size * mebibyte }], blobs);
     const first = big(1, 10);
     const [second, third] = [big(2, 7), big(3, 6)];
-    await readAhead({ slices }, [first], []);
-    await readAhead({ slices }, [second, third], [first]);
+    await readAhead([first], []);
+    await readAhead([second, third], [first]);
     expect([first, second, third].map(({ lines }) => lines.bytesAhead / mebibyte)).toEqual([10, 0, 6]);
     first.lines.forget(100);
-    await readAhead({ slices }, [second], [first, third]);
+    await readAhead([second], [first, third]);
     expect(second.lines.bytesAhead / mebibyte).toBe(7);
   });
 
   it('gives the memory of a chunk back with its last line, and no other memory', async () => {
     const places = [0, 300].map((offset) => ({ offset, length: 300 }));
-    const [one, other] = [chunk(1, places), chunk(2, places)];
     // As a disk reads them: side by side, in one piece.
     const read = new Uint8Array(1_200);
-    const slices = async (_: string, all: readonly ByteRange[]) =>
-      all.map((_place, at) => read.subarray(at * 300, (at + 1) * 300));
-    await readAhead({ slices }, [one, other], []);
+    const blobs = readerOf(async (_, all) =>
+      all.map((_place, at) => read.subarray(at * 300, (at + 1) * 300)),
+    );
+    const [one, other] = [chunk(1, places, blobs), chunk(2, places, blobs)];
+    await readAhead([one, other], []);
     const held = one.lines.ahead(101)!;
     one.lines.forget(100);
     expect(held.length).toBe(300);
@@ -70,16 +79,16 @@ describe('readAhead', () => {
   });
 
   it('keeps each line under its number, also where lines are taken from the chunk meanwhile', async () => {
-    const { slices } = storage();
+    const { blobs } = storage();
     const places = [0, 300].map((offset) => ({ offset, length: 300 }));
-    const [one, other] = [chunk(1, places), chunk(2, [{ offset: 600, length: 300 }])];
-    const unsent = [...one.refs];
-    const taken: typeof slices = async (blob, asked) => {
-      const read = await slices(blob, asked);
+    const taken = readerOf(async (blob, asked) => {
+      const read = await blobs.slices(blob, asked);
       unsent.shift();
       return read;
-    };
-    await readAhead({ slices: taken }, [{ ...one, refs: unsent }, other], []);
+    });
+    const [one, other] = [chunk(1, places, taken), chunk(2, [{ offset: 600, length: 300 }], taken)];
+    const unsent = [...one.refs];
+    await readAhead([{ ...one, refs: unsent }, other], []);
     const first = [one.lines.ahead(100), one.lines.ahead(101), other.lines.ahead(200)].map(
       (line) => line?.[0],
     );
@@ -87,8 +96,12 @@ describe('readAhead', () => {
   });
 
   it('leaves unreadable lines to the dispatcher', async () => {
-    const held = chunk(1, [{ offset: 0, length: 10 }]);
-    await readAhead({ slices: () => Promise.reject(new Error('damaged')) }, [held], []);
+    const held = chunk(
+      1,
+      [{ offset: 0, length: 10 }],
+      readerOf(() => Promise.reject(new Error('damaged'))),
+    );
+    await readAhead([held], []);
     expect(held.lines.bytesAhead).toBe(0);
   });
 
@@ -99,10 +112,10 @@ describe('readAhead', () => {
     blobs.put('blob_1', Buffer.from(body));
     const asked: string[] = [];
     const seen = blobs.gatedBy(async (operation) => void asked.push(operation));
-    const lines = new ChunkLines(seen, 'blob_1');
+    const lines = new ChunkLines(fileInput(seen, 'blob_1'));
     const refs = [{ line: 0, offset: 0, length: body.length }];
-    const ahead = readAhead(seen, [{ blob: 'blob_1', lines, refs }], []);
+    const ahead = readAhead([{ lines, refs }], []);
     const [line] = await Promise.all([lines.read(refs[0]!), ahead]);
-    expect([line.customId, asked]).toEqual(['a', ['slices']]);
+    expect([line.customId, asked]).toEqual(['a', ['slice']]);
   });
 });

@@ -1,12 +1,11 @@
-import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import type { ChunkLines } from './chunk-lines.ts';
+import type { LineInput } from './line-input.ts';
 
 /** Limit for all claimed chunks together; lines beyond it are read one by one as they are sent. */
 const maxBytes = 16 * 1024 * 1024;
 
 export interface ReadAheadChunk {
-  blob: string;
   lines: ChunkLines;
   refs: readonly LineRef[];
 }
@@ -18,7 +17,6 @@ export interface ReadAheadChunk {
  * @param claimed chunks claimed before
  */
 export async function readAhead(
-  blobs: Pick<Blobs, 'slices'>,
   chunks: readonly ReadAheadChunk[],
   claimed: Iterable<Pick<ReadAheadChunk, 'lines'>>,
 ): Promise<void> {
@@ -30,27 +28,20 @@ export async function readAhead(
     room -= bytes;
     return true;
   });
-  const byBlob = Map.groupBy(fitting, ({ blob }) => blob);
+  const byInput = Map.groupBy(fitting, ({ lines }) => lines.input.name);
   await Promise.all(
-    [...byBlob].map(([blob, ofBlob]) => {
-      const pending = readBlob(blobs, blob, ofBlob).catch(() => undefined);
-      for (const { lines } of ofBlob) lines.expectAhead(pending);
+    [...byInput.values()].map((ofInput) => {
+      const pending = readInput(ofInput[0]!.lines.input, ofInput).catch(() => undefined);
+      for (const { lines } of ofInput) lines.expectAhead(pending);
       return pending;
     }),
   );
 }
 
-async function readBlob(
-  blobs: Pick<Blobs, 'slices'>,
-  blob: string,
-  chunks: readonly ReadAheadChunk[],
-): Promise<void> {
+async function readInput(input: LineInput, chunks: readonly ReadAheadChunk[]): Promise<void> {
   // `refs` is a queue of the caller's, which may shrink during the read.
   const wanted = chunks.map(({ lines, refs }) => ({ lines, refs: [...refs] }));
-  const read = await blobs.slices(
-    blob,
-    wanted.flatMap(({ refs }) => refs),
-  );
+  const read = await input.read(wanted.flatMap(({ refs }) => refs));
   let at = 0;
   for (const { lines, refs } of wanted)
     lines.storeAhead(refs.map(({ line }) => ({ line, bytes: read[at++]! })));

@@ -1,6 +1,7 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import { familyOf } from '../../core/key-family.ts';
+import { firstGroupAt, isGroup } from '../../core/request-group.ts';
 import { lateBehindPriorities } from '../../core/urgency.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
@@ -17,6 +18,10 @@ const maxExpired = 100;
 const maxPurged = 4;
 const reopenMs = 60_000;
 const maxReopened = 10;
+const forgetMs = 60_000;
+const maxForgotten = 100;
+/** Repeats of a request are recognized for 24 hours, and it may have begun late. */
+const keepRequestsMs = 25 * 3_600_000;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface MaintenanceDeps
@@ -55,6 +60,7 @@ export class Maintenance {
     this.#task(() => this.#purgeFinished(), purgeMs),
     this.#task(() => this.#reopen(), reopenMs),
     this.#task(() => this.#warnOfRisks(), riskMs),
+    this.#task(() => this.#forgetRequests(), forgetMs),
   ];
 
   constructor(deps: MaintenanceDeps) {
@@ -128,7 +134,7 @@ export class Maintenance {
     const atRisk = batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model));
     capacity.setAtRisk(this.#modelsOf(open, new Set(atRisk)));
     for (const id of atRisk)
-      if (!warned.has(id) && (await store.batches.markAtRisk(id, now)))
+      if (!isGroup(id) && !warned.has(id) && (await store.batches.markAtRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
   }
 
@@ -150,6 +156,13 @@ export class Maintenance {
     for (const id of await store.results.leftovers(maxPurged))
       await purge(id).catch((error: unknown) => errors.push(error));
     if (errors.length > 0) throw errors[0];
+  }
+
+  /** Removes single requests that no request can repeat any more. */
+  async #forgetRequests(): Promise<void> {
+    const { store, time } = this.#deps;
+    const before = firstGroupAt(time.now() - keepRequestsMs);
+    while ((await store.requests.forget(before, maxForgotten)) === maxForgotten);
   }
 
   async #reopen(): Promise<void> {

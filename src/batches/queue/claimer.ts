@@ -1,12 +1,14 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { Chunk } from '../../core/batch.ts';
+import { isGroup } from '../../core/request-group.ts';
 import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { ClaimDemand } from './claim-demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type ClaimedChunk, leaseOf, type RunningBatch } from '../claimed/claimed-chunks.ts';
 import { ChunkLines } from '../lines/chunk-lines.ts';
+import { fileInput, groupInput, type LineInput } from '../lines/line-input.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
 import { suspectKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
@@ -200,7 +202,7 @@ export class Claimer {
   }
 
   async #add(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
-    const { store, blobs, worker, work, fairness, dispatch } = this.#deps;
+    const { store, worker, work, fairness, dispatch } = this.#deps;
     const back: Chunk[] = [];
     const suspects: Chunk[] = [];
     const claimed: ClaimedChunk[] = [];
@@ -217,12 +219,15 @@ export class Claimer {
       }
     }
     fairness.setWorking(work.chunks.all);
-    const ahead = claimed.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
-    await readAhead(blobs, ahead, before);
+    await readAhead(
+      claimed.map(({ lines, todo }) => ({ lines, refs: todo })),
+      before,
+    );
     dispatch();
     if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
     for (const chunk of suspects) await store.batches.split(worker, leaseOf(chunk));
-    for (const [id, { blobId }] of batches) if (blobId === null) await this.#endWithoutInput(id);
+    for (const claimedBatch of batches.values())
+      if (!this.#inputOf(claimedBatch)) await this.#endWithoutInput(claimedBatch.id);
   }
 
   #toClaimed(chunk: Chunk, batch: RunningBatch): ClaimedChunk {
@@ -230,7 +235,7 @@ export class Claimer {
       chunk,
       model: this.#deps.catalog.idOf(chunk.model),
       batch,
-      lines: new ChunkLines(this.#deps.blobs, batch.blob),
+      lines: new ChunkLines(batch.input),
       todo: [...chunk.lines],
       inFlight: 0,
       remaining: chunk.lines.length,
@@ -242,7 +247,7 @@ export class Claimer {
   }
 
   /** Returns the running batch, updated or new; undefined if its input is gone. */
-  #toRunning({ blobId, ...claimed }: ClaimedBatch): RunningBatch | undefined {
+  #toRunning(claimed: ClaimedBatch): RunningBatch | undefined {
     const running = this.#deps.work.batch(claimed.id);
     // The window, the priority or the weight may have changed.
     if (running) {
@@ -250,16 +255,24 @@ export class Claimer {
       running.weight = claimed.weight;
       running.expiresAt = claimed.expiresAt;
     }
-    if (running || blobId === null) return running;
-    const priced = Object.keys(claimed.prices);
+    const input = this.#inputOf(claimed);
+    if (running || !input) return running;
+    const { blobId: _, ...batch } = claimed;
     return {
-      ...claimed,
-      priced,
-      blob: blobId,
+      ...batch,
+      priced: Object.keys(claimed.prices),
+      input,
       abort: new AbortController(),
       stopping: false,
       yielding: false,
     };
+  }
+
+  /** Undefined if the input file is gone. */
+  #inputOf({ id, blobId }: ClaimedBatch): LineInput | undefined {
+    const { store, blobs } = this.#deps;
+    if (isGroup(id)) return groupInput(store.requests, id);
+    return blobId === null ? undefined : fileInput(blobs, blobId);
   }
 
   async #endWithoutInput(batchId: string): Promise<void> {

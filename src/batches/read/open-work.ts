@@ -1,4 +1,5 @@
 import { type BatchWork, type ModelWork, workByModel } from '../../core/work-left.ts';
+import { isGroup } from '../../core/request-group.ts';
 import { type LineRate, totalRate } from '../../core/worker-load.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Controls } from '../../operator/controls.ts';
@@ -66,7 +67,7 @@ export class OpenWork {
     const rateOf = (model: string) =>
       totalRate([...(Object.hasOwn(own, model) ? [own[model]!] : []), ...peers.ratesElsewhere(model)]);
     return {
-      batches,
+      batches: batches.filter(({ id }) => !isGroup(id)),
       models: workByModel(
         runnable.flatMap((batch) => this.#workOf(batch)),
         rateOf,

@@ -2,6 +2,7 @@ import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import { type CallTrace, toCallFields } from '../../core/call-trace.ts';
 import { ApiError, permanent } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
+import { lineRequestId } from '../../core/request-group.ts';
 import type { LineCall } from '../../inference/inference.ts';
 import { prepareWithBody, type BatchLine } from '../../wire/batch/read-line.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -9,7 +10,6 @@ import type { ClaimedChunk } from '../claimed/claimed-chunks.ts';
 import { poisonKills } from '../claimed/poison-suspects.ts';
 import { noAttempts } from '../claimed/retry-policy.ts';
 import { asApiError } from '../lines/line-errors.ts';
-import { lineRequestId } from '../lines/line-result.ts';
 import type { ClaimDemand } from '../queue/claim-demand.ts';
 import type { LineOutcomes, SentLine } from './line-outcomes.ts';
 
@@ -104,7 +104,11 @@ export class LineRunner {
     const { id: batchId, orgId, endpoint } = batch;
     tracer?.endLine({ batchId, orgId, endpoint, line: ref.line, attempt, code, trace });
     if (!log.isLevelEnabled('debug')) return;
-    const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
+    const request = {
+      request_id: lineRequestId({ batchId: batch.id, line: ref.line }),
+      org: batch.orgId,
+      attempt,
+    };
     const failed = code !== undefined && { code };
     log.debug({ ...request, ...toCallFields(trace), ...failed }, failed ? 'line failed' : 'line');
   }

@@ -20,7 +20,7 @@ export type CreateBatchOutcome =
 /** State of a batch for the processes that run its lines. */
 export type BatchState = Pick<
   Batch,
-  Words<'id orgId keyId keyFamily endpoint tag status closing due pausedAt acceptUntil expiresAt total ok err'>
+  Words<'id orgId keyId keyFamily endpoint tag tier status closing due pausedAt acceptUntil expiresAt total ok err'>
 >;
 
 export interface WatchedBatch extends BatchState {

@@ -29,7 +29,7 @@ export interface ClaimedBatch extends Pick<
 > {
   /** Weight of the org. */
   weight: number;
-  /** Input blob; null if the file is gone. */
+  /** Input blob; null if the file is gone, and for groups of single requests. */
   blobId: string | null;
 }
 

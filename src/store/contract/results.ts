@@ -85,6 +85,9 @@ export interface ResultStore {
   errorSummary(batchId: string): Promise<ErrorSummary[]>;
   /** Finished batches that are not purged. */
   leftovers(limit: number): Promise<string[]>;
-  /** Deletes up to `limit` rows of results and chunks of a finished batch. True once none is left. */
+  /**
+   * Deletes up to `limit` rows of results and chunks of a finished batch, or of requests and chunks of a finished group. True once
+   * none is left.
+   */
   purge(batchId: string, limit: number): Promise<boolean>;
 }

@@ -17,6 +17,7 @@ import { lineRuns } from './0014-line-runs.ts';
 import { upgrades } from './0015-upgrades.ts';
 import { batchActions } from './0016-batch-actions.ts';
 import { batchHistories } from './0017-batch-histories.ts';
+import { requestGroups } from './0018-request-groups.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   upgrades,
   batchActions,
   batchHistories,
+  requestGroups,
 ];
 
 /**

@@ -46,6 +46,36 @@ export async function claimToken(
   }
 }
 
+/** As `claimToken`, for several resources that do not repeat one another: one statement where all tokens are new. */
+export async function claimTokens(
+  q: Queries,
+  orgId: string,
+  asked: readonly { creation: IdempotencyToken; resourceId: string }[],
+  now: number,
+): Promise<Claimed[]> {
+  const byToken = new Map(asked.map((each) => [each.creation.token, each]));
+  const rows = [...byToken.values()].map(({ creation: { ttlMs, ...token }, resourceId }) => ({
+    ...token,
+    orgId,
+    resourceId,
+    forgetAt: now + ttlMs,
+  }));
+  const inserted = (await creates.insert(
+    q,
+    // One lock order for all processes.
+    rows.toSorted((a, b) => (a.token < b.token ? -1 : 1)),
+    'ON CONFLICT (org_id, token) DO NOTHING RETURNING token',
+  )) as { token: string }[];
+  const taken = new Set(inserted.map(({ token }) => token));
+  const claims: Claimed[] = [];
+  for (const each of asked) {
+    const { creation, resourceId } = each;
+    const isNew = taken.has(creation.token);
+    claims.push(isNew ? { outcome: 'ours' } : await claimToken(q, orgId, creation, resourceId, now));
+  }
+  return claims;
+}
+
 /** Without a key, equal bodies are the same create only if the later request says that it is a retry. */
 function areTwins(earlier: CreateRow, creation: IdempotencyToken): boolean {
   if (earlier.startedAt === creation.startedAt) return Math.max(earlier.retry, creation.retry) >= 1;

@@ -19,12 +19,12 @@ export const batches = tableOf<BatchRow, 'search'>('batches', {
   damaged: { prices: {}, errors: [] },
 })(
   'id orgId keyId keyFamily endpoint status total ok err est priority due closing acceptUntil inputFileId inputName outputFileId errorFileId model metadata',
-  'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
+  'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf tier resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt search',
 );
 
 export const batchStates = tableOf<BatchState>('batches')(
-  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId keyFamily endpoint tag',
+  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId keyFamily endpoint tag tier',
 );
 
 /** Chunk with packed lines, and columns of its batch for the index of ready chunks. */

@@ -25,6 +25,7 @@ import { createHistories } from './batches/histories.ts';
 import { createWatching } from './batches/watching.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
+import { createRequests } from './batches/requests.ts';
 import { createResponses } from './responses/responses.ts';
 import { createSessions } from './accounts/sessions.ts';
 import { createStorage } from './storage.ts';
@@ -59,6 +60,7 @@ export function createSqlStore(db: Db): StoreOperations {
     },
     histories: createHistories(db),
     results: { ...createRecording(db), ...createResults(db) },
+    requests: createRequests(db),
     responses: createResponses(db),
     conversations: createConversations(db),
     chats: createChats(db),

@@ -36,6 +36,7 @@ const batch: Batch = {
   pausedMs: 0,
   atRiskAt: null,
   retryOf: null,
+  tier: null,
   resultTtlMs: 0,
   createdAt: created,
   inProgressAt: created + 1_000,

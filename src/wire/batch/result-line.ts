@@ -1,6 +1,9 @@
 import type { ErrorObject } from '../errors/error-body.ts';
 import { lineText } from '../json/line-text.ts';
 
+const beforeBody = '"body":';
+const afterBody = '},"error":null}';
+
 /** Line of an output file. */
 export interface OutputLine {
   /** `req_<batch>_<line>`, the id of the line and of its response. */
@@ -26,7 +29,12 @@ export function outputLine({ id, customId, body }: OutputLine): string {
   // Line breaks are only between tokens.
   const text = body.replaceAll(/[\r\n]+/g, ' ');
   const head = JSON.stringify({ id, custom_id: customId, response: { ...response, body: null } });
-  return lineText(`${head.slice(0, -'null}}'.length)}${text}},"error":null}`);
+  return lineText(`${head.slice(0, -'null}}'.length)}${text}${afterBody}`);
+}
+
+/** JSON text of the response body in an output line that `outputLine` has made for a custom_id without quotes. */
+export function bodyOfOutput(line: string): string {
+  return line.slice(line.indexOf(beforeBody) + beforeBody.length, -afterBody.length);
 }
 
 export function errorLine({ id, customId, response, error }: ErrorLine): string {

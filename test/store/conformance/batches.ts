@@ -259,6 +259,7 @@ export function batchTests(on: Stores): void {
         {
           id: a.id,
           endpoint: a.endpoint,
+          tier: null,
           tag: '',
           isBudgetUsedUp: false,
           isOrgDisabled: false,

@@ -19,7 +19,7 @@ import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
 import { insertFiles, lockFile } from '../files.ts';
-import { requireRoom } from './queued-work.ts';
+import { isBatch, requireRoom } from './queued-work.ts';
 import { batches, batchStates, chunks, packLines } from '../rows.ts';
 import { allIn, Rollback, withRollback } from '../statement.ts';
 import { tableOf } from '../table.ts';
@@ -47,13 +47,11 @@ export function createBatchRows(db: Db): BatchRows {
         await requireStorage(q, batch, options);
         await batches.insert(q, [{ ...batch, search: searchText(batch) }]);
         await insertChunks(q, batch, planned, 'ready');
-        // Batches of all orgs are closed in one order, in which priorities do not count.
-        const closing = { orgId: batch.orgId, due: instantOf(batch.due) };
-        await insertChunks(q, closing, [{ ...closingChunk, batchId: batch.id }], 'held');
+        await insertClosingChunk(q, batch);
         return { outcome: 'created' };
       }),
 
-    get: (orgId, id) => batches.first(db, { id, orgId }),
+    get: (orgId, id) => batches.first(db, { id, orgId, [isBatch]: [] }),
     find: (id) => batches.first(db, { id }),
 
     remove: (orgId, id) =>
@@ -71,6 +69,7 @@ export function createBatchRows(db: Db): BatchRows {
       const isAscending = before !== undefined || order === 'asc';
       const where = {
         orgId,
+        [isBatch]: [],
         'id < ?': isAscending ? undefined : after,
         'id > ?': before ?? (isAscending ? after : undefined),
         'endpoint = ?': endpoint,
@@ -160,6 +159,11 @@ export async function insertChunks(
     q,
     made.map((chunk) => ({ ...chunk, ...own, n: chunk.lines.length, lines: packLines(chunk.lines) })),
   );
+}
+
+/** Inserts the chunk that closes the batch. Batches of all orgs are closed in one order, in which priorities do not count. */
+export async function insertClosingChunk(q: Queries, { id, orgId, due }: Batch): Promise<void> {
+  await insertChunks(q, { orgId, due: instantOf(due) }, [{ ...closingChunk, batchId: id }], 'held');
 }
 
 const closingChunk = { seq: 0, model: closeModel, prefix: '', lines: [], est: 0, epoch: 0, kills: 0 };

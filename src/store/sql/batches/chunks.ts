@@ -4,6 +4,7 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
+import { isBatch } from './queued-work.ts';
 import { chunks, toChunk } from '../rows.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
@@ -62,7 +63,7 @@ function setPaused(
       : `SET paused_ms = paused_ms + ${pauseSpan}, paused_at = NULL WHERE paused_at IS NOT NULL`;
   return db.tx(async (q) => {
     const changed = await q.all(
-      `UPDATE batches ${change} AND id = ? AND org_id = ? AND closing IS NULL RETURNING id`,
+      `UPDATE batches ${change} AND id = ? AND org_id = ? AND ${isBatch} AND closing IS NULL RETURNING id`,
       [now, id, orgId],
     );
     if (changed.length > 0)

@@ -5,11 +5,13 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore } from '../../contract/batches.ts';
 import { lockBatch, undecided } from './batches.ts';
 import { finishChunks } from './chunks.ts';
+import { isGroup } from '../../../core/request-group.ts';
 import { addEvent } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { holdsClosingLease, readyToClose } from './record.ts';
 import { mayBeRowFault } from './isolate-failures.ts';
 import { insertFiles } from '../files.ts';
+import { isBatch } from './queued-work.ts';
 import { batches, batchStates } from '../rows.ts';
 
 type Ending = Pick<
@@ -31,9 +33,9 @@ export function createEnding(db: Db): Ending {
           acceptUntil: now + graceMs,
           cancellingAt: now,
         } as const;
-        const [cancelled] = await batches.update(q, set, { id, orgId, [undecided]: [] });
+        const [cancelled] = await batches.update(q, set, { id, orgId, [isBatch]: [], [undecided]: [] });
         if (cancelled) await stopChunks(q, id);
-        const batch = cancelled ?? (await batches.first(q, { id, orgId }));
+        const batch = cancelled ?? (await batches.first(q, { id, orgId, [isBatch]: [] }));
         return batch && { began: cancelled !== undefined, batch };
       }),
 
@@ -107,7 +109,7 @@ export function createEnding(db: Db): Ending {
         if (fault) await batches.change(q, { closing: end, errors: [fault] }, { id: batch.id });
         await finalise(q, batch, end, written, now);
         await finishChunks(q, worker, [lease]);
-        await addEvent(q, batch.orgId, `batch.${end}`, batch.id, now);
+        if (!isGroup(batch.id)) await addEvent(q, batch.orgId, `batch.${end}`, batch.id, now);
         return 'published';
       }),
   };
@@ -142,7 +144,7 @@ interface Sums {
   output: number;
 }
 
-/** True if every line has a result, and counters and ledger match the results. */
+/** True if every line has a result, and counters and the ledger match the results. */
 async function agrees(q: Queries, batch: BatchState): Promise<boolean> {
   const ofOutputs = (what: string) => sum(`CASE WHEN stream = 'output' THEN ${what} ELSE 0 END`);
   const [rows] = await q.all<Sums>(
@@ -151,15 +153,17 @@ async function agrees(q: Queries, batch: BatchState): Promise<boolean> {
      FROM batch_results WHERE batch_id = ?`,
     [batch.id],
   );
+  if (batch.ok + batch.err !== batch.total || rows!.outputs !== batch.ok || rows!.errors !== batch.err)
+    return false;
+  // The ledger adds the requests of all groups of a key.
+  if (isGroup(batch.id)) return true;
   const [billed] = await q.all<Sums>(
     `SELECT ${sum('requests')} AS outputs, CAST(? AS integer) AS errors,
        ${sum('input_tokens')} AS input, ${sum('cached_tokens')} AS cached, ${sum('output_tokens')} AS output
      FROM usage_ledger WHERE source_id = ?`,
     [batch.err, batch.id],
   );
-  return (
-    batch.ok + batch.err === batch.total && rows!.outputs === batch.ok && isDeepStrictEqual(rows, billed)
-  );
+  return isDeepStrictEqual(rows, billed);
 }
 
 /** Casts, because sums of bigints are decimals in Postgres. */

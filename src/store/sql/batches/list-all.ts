@@ -4,7 +4,7 @@ import type { Db, Value } from '../../db.ts';
 import { batches } from '../rows.ts';
 import { sliceEnd } from '../scan.ts';
 import { conditions, type Where } from '../table.ts';
-import { open } from './queued-work.ts';
+import { isBatch, open } from './queued-work.ts';
 
 /** Rows that one slice of a search reads: some milliseconds of an embedded database. */
 const searchedRows = 500;
@@ -41,10 +41,10 @@ export function createListAll(db: Db): Pick<BatchStore, 'listAll' | 'search'> {
   };
 }
 
-/** Rows of the group between the instants, after the cursor. */
+/** Batches of the group between the instants, after the cursor. */
 function rowsOf(query: AllBatchesQuery): Where {
   const { after, order = 'desc', of } = query;
-  return { ...sinceOf(query), ...groupOf(of), [order === 'asc' ? 'id > ?' : 'id < ?']: after };
+  return { [isBatch]: [], ...sinceOf(query), ...groupOf(of), [order === 'asc' ? 'id > ?' : 'id < ?']: after };
 }
 
 function groupOf(of: AllBatchesQuery['of'] = { models: [] }): Where {

@@ -4,7 +4,7 @@ import type { Db, Queries } from '../../db.ts';
 import { batchStates } from '../rows.ts';
 import { inLists } from '../statement.ts';
 import { undecided } from './batches.ts';
-import { open } from './queued-work.ts';
+import { isBatch, open } from './queued-work.ts';
 
 /** Reads and changes the places of batches in the queue of their org. */
 export function createPlaces(db: Db): Pick<BatchStore, 'setPriority' | 'hurry' | 'queuePlace'> {
@@ -25,7 +25,7 @@ export function createPlaces(db: Db): Pick<BatchStore, 'setPriority' | 'hurry' |
       const [list] = inLists(models.length > 0 ? models : ['']);
       const [row] = await db.all<{ ahead: number; weight: number }>(
         `SELECT count(*) AS ahead, COALESCE((SELECT o.weight FROM orgs o WHERE o.id = ?), 1) AS weight FROM batches b
-         WHERE org_id = ? AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)
+         WHERE org_id = ? AND ${isBatch} AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)
            AND (model IN ${list!.sql} OR model IS NULL AND EXISTS (
              SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.state <> 'done' AND c.model IN ${list!.sql}))`,
         [orgId, orgId, due, due, id, ...list!.params, ...list!.params],

@@ -1,6 +1,7 @@
 import { type Chunk, closeModel, type Batch } from '../../../core/batch.ts';
 import { familyOf } from '../../../core/key-family.ts';
 import type { CallerLimits } from '../../../core/limits.ts';
+import { isGroup } from '../../../core/request-group.ts';
 import { sum } from '../../../base/sum.ts';
 import { fits, noWork, type QueuedWork, queueLimits } from '../../../core/queue-limits.ts';
 import type { BatchStore, CreateBatchOutcome, QueuedByOwner } from '../../contract/batches.ts';
@@ -12,6 +13,9 @@ const familyColumn = 'COALESCE(key_family, key_id)';
 
 /** SQL: unfinished batches. */
 export const open = "status IN ('validating', 'in_progress', 'cancelling')";
+
+/** SQL: batches without the groups of single requests, whose ids come after. */
+export const isBatch = "id < 'batch~'";
 
 export function createQueuedWork(db: Db): Pick<BatchStore, 'queued'> {
   return { queued: (orgId, family) => queuedWork(db, orgId, family) };
@@ -40,17 +44,20 @@ function needsWork({ org, key }: CallerLimits): boolean {
 
 async function countOpen(q: Queries, orgId: string): Promise<number> {
   const [row] = await q.all<{ open: number }>(
-    `SELECT count(*) AS open FROM batches WHERE org_id = ? AND ${open}`,
+    `SELECT count(*) AS open FROM batches WHERE org_id = ? AND ${open} AND ${isBatch}`,
     [orgId],
   );
   return row!.open;
 }
 
-/** Work that a new batch adds. */
-export function plannedWork({ total }: Pick<Batch, 'total'>, planned: readonly Chunk[]): QueuedWork {
+/** Work that a new batch or group adds. */
+export function plannedWork(
+  { id, total }: Pick<Batch, 'id' | 'total'>,
+  planned: readonly Chunk[],
+): QueuedWork {
   const tokens: Record<string, number> = Object.create(null);
   for (const { model, est } of planned) tokens[model] = (tokens[model] ?? 0) + est;
-  return { batches: 1, requests: total, tokens };
+  return { batches: isGroup(id) ? 0 : 1, requests: total, tokens };
 }
 
 interface WorkRow {
@@ -71,7 +78,8 @@ async function queuedWork(q: Queries, orgId: string, family: string): Promise<Qu
   const ofOpen = (expression: string) =>
     `CAST(sum(CASE WHEN closing IS NULL THEN ${expression} ELSE 0 END) AS bigint)`;
   const rows = await q.all<WorkRow>(
-    `SELECT ${familyColumn} AS family, model, count(*) AS batches, ${ofOpen('total - ok - err')} AS requests,
+    `SELECT ${familyColumn} AS family, model, CAST(sum(CASE WHEN ${isBatch} THEN 1 ELSE 0 END) AS bigint) AS batches,
+       ${ofOpen('total - ok - err')} AS requests,
        ${ofOpen('(est * (total - ok - err) + total - 1) / total')} AS tokens
      FROM batches WHERE org_id = ? AND ${open} GROUP BY ${familyColumn}, model`,
     [orgId],

@@ -2,6 +2,8 @@ import { utcHour } from '../../../base/clock.ts';
 import type { ResultStream } from '../../../core/batch.ts';
 import type { LineRun } from '../../../core/line.ts';
 import { addCosts, noCost } from '../../../core/price.ts';
+import { isGroup } from '../../../core/request-group.ts';
+import { singlesOf } from '../../../core/usage-report.ts';
 import { addUsage, noUsage, type Usage } from '../../../core/usage.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { LedgerEntry } from '../../contract/accounts.ts';
@@ -146,7 +148,8 @@ function bill(batch: BatchState, results: ResultRow[], hour: string): LedgerEntr
     (result) => result.model,
   );
   return [...paid].map(([model, lines]) => ({
-    sourceId: batch.id,
+    // The requests of a group are billed as those of its key.
+    sourceId: isGroup(batch.id) ? singlesOf(batch) : batch.id,
     orgId: batch.orgId,
     keyId: batch.keyId,
     keyFamily: batch.keyFamily,

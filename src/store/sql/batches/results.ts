@@ -1,5 +1,6 @@
 import { isFinal } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
+import { isGroup } from '../../../core/request-group.ts';
 import type { LineRun } from '../../../core/line.ts';
 import type { ResultRow, ResultStore } from '../../contract/results.ts';
 import { lockBatch } from './batches.ts';
@@ -84,7 +85,10 @@ export function createResults(db: Db): Reading {
         if (!batch) return true;
         if (!isFinal(batch.status))
           throw new Error(`Batch ${batchId} is ${batch.status}: its results are still needed.`);
-        const results = await deleteResults(q, batchId, limit);
+        // Those of single requests are kept for requests that repeat them.
+        const results = isGroup(batchId)
+          ? await deleteBodies(q, batchId, limit)
+          : await deleteResults(q, batchId, limit);
         const chunks = results < limit ? await deleteChunks(q, batchId, limit - results) : 0;
         if (results + chunks === limit) return false;
         await q.all('UPDATE batches SET purged = 1 WHERE id = ?', [batchId]);
@@ -104,6 +108,15 @@ async function deleteResults(q: Queries, batchId: string, limit: number): Promis
          SELECT stream, n FROM batch_results WHERE batch_id = ? ORDER BY stream, n LIMIT ?) AS front
        ORDER BY stream DESC, n DESC LIMIT 1) RETURNING n`,
     [batchId, batchId, limit],
+  );
+  return deleted.length;
+}
+
+async function deleteBodies(q: Queries, groupId: string, limit: number): Promise<number> {
+  const deleted = await q.all(
+    `DELETE FROM request_bodies WHERE batch_id = ? AND line IN (
+       SELECT line FROM request_bodies WHERE batch_id = ? ORDER BY line LIMIT ?) RETURNING line`,
+    [groupId, groupId, limit],
   );
   return deleted.length;
 }

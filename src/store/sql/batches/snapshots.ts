@@ -4,6 +4,7 @@ import type { Db, Queries } from '../../db.ts';
 import { ledgerRows } from '../accounts/ledger-rows.ts';
 import { batches, unpackLines } from '../rows.ts';
 import { errorSummaryOf } from './error-summary.ts';
+import { isBatch } from './queued-work.ts';
 import { allIn } from '../statement.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 
@@ -12,7 +13,7 @@ export function createSnapshots(db: Db): Pick<BatchStore, 'snapshot' | 'snapshot
   const read = (ids: readonly string[], orgId?: string) =>
     db.tx(async (q) => {
       if (db.types.snapshot !== '') await q.all(db.types.snapshot);
-      const found = await batches.among(q, 'id', ids, { 'org_id = ?': orgId });
+      const found = await batches.among(q, 'id', ids, { [isBatch]: [], 'org_id = ?': orgId });
       if (found.length === 0) return [];
       const ledger = Map.groupBy(await ledgerRows(q, ids), ({ sourceId }) => sourceId);
       const open = found.filter(({ status }) => !isFinal(status)).map(({ id }) => id);

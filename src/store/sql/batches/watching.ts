@@ -2,7 +2,7 @@ import type { BatchStore, ChangingBatch } from '../../contract/batches.ts';
 import type { Db } from '../../db.ts';
 import { batches } from '../rows.ts';
 import { tableOf } from '../table.ts';
-import { open } from './queued-work.ts';
+import { isBatch, open } from './queued-work.ts';
 
 /** A process is dead after this time without a heartbeat. */
 const lifeMs = 30_000;
@@ -15,7 +15,7 @@ const changing = tableOf<ChangingBatch>('batches')(
 export function createWatching(db: Db): Pick<BatchStore, 'listChanging' | 'findMany' | 'elsewhere'> {
   return {
     listChanging: (limit, after) =>
-      changing.all(db, { [open]: [], 'id > ?': after }, 'ORDER BY id LIMIT ?', [limit]),
+      changing.all(db, { [open]: [], [isBatch]: [], 'id > ?': after }, 'ORDER BY id LIMIT ?', [limit]),
 
     findMany: (ids) => batches.among(db, 'id', ids),
 
@@ -26,7 +26,7 @@ export function createWatching(db: Db): Pick<BatchStore, 'listChanging' | 'findM
       );
       const rows = await db.all<{ batchId: string }>(
         `SELECT DISTINCT batch_id AS "batchId" FROM batch_chunks
-         WHERE state = 'leased' AND seq > 0 AND owner <> ?`,
+         WHERE state = 'leased' AND seq > 0 AND owner <> ? AND batch_id < 'batch~'`,
         [worker],
       );
       return { isFirst: (first?.id ?? worker) >= worker, batches: rows.map(({ batchId }) => batchId) };

@@ -9,7 +9,7 @@ import { leaseSlotsOf } from './slot-leases.ts';
 import { finishUpgrade, firstVersion, hasOlder, schemaVersion } from './upgrade.ts';
 
 /** A process is dead after this time without a heartbeat. */
-const lifeMs = 30_000;
+export const lifeMs = 30_000;
 
 export function createWorkers(db: Db): WorkerStore {
   return {

@@ -1,0 +1,120 @@
+import { coalesceWrites } from '../../base/coalesce-writes.ts';
+import { budgetExceeded } from '../../core/budget.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { Caller } from '../../core/org.ts';
+import { lineRequestId, placeInGroup } from '../../core/request-group.ts';
+import type { CreateDeps } from '../create/create.ts';
+import { limitExceeded, limitsFor } from '../create/quota.ts';
+import type { DurableRequest, DurableRequests, SubmittedRequest } from './durable-requests.ts';
+import { planGroup, type PreparedRequest, prepareRequest } from './plan-group.ts';
+import type { RequestResults } from './request-results.ts';
+import { answerOf } from './request-answer.ts';
+
+/** Requests of one group; each may have some MB. */
+const maxGroup = 64;
+
+export interface DurableRequestsDeps extends CreateDeps {
+  results: Pick<RequestResults, 'wait'>;
+  /** Called when there are new requests to run. */
+  wake: () => void;
+}
+
+/** Request on its way into a group. */
+interface Entry {
+  caller: Caller;
+  request: PreparedRequest;
+  submitted?: SubmittedRequest;
+  mismatch?: true;
+}
+
+/** Stores the requests that arrive during a write together. */
+export function createDurableRequests(deps: DurableRequestsDeps): DurableRequests {
+  const { store, catalog, requireDisk, results, wake } = deps;
+  const writers = new Map<string, { write: (entry: Entry) => Promise<void>; pending: number }>();
+
+  async function writeGroup(entries: readonly Entry[]): Promise<void> {
+    for (;;) {
+      const left = entries.filter(({ submitted, mismatch }) => !submitted && !mismatch);
+      if (left.length === 0) return;
+      await insert(withoutRepeats(left));
+    }
+  }
+
+  /** Inserts a group of these requests, unless some repeat earlier ones, which are then known. */
+  async function insert(entries: readonly Entry[]): Promise<void> {
+    const { caller } = entries[0]!;
+    const planned = planGroup(
+      deps,
+      caller,
+      entries.map(({ request }) => request),
+    );
+    const { group } = planned;
+    const billedAt = deps.billingClock.now();
+    const options = { limits: limitsFor(deps, caller), now: group.createdAt, billedAt };
+    const outcome = await store.requests.create(group, planned.chunks, planned.requests, options);
+    switch (outcome.outcome) {
+      case 'created':
+        for (const [line, entry] of entries.entries())
+          entry.submitted = { id: lineRequestId({ batchId: group.id, line }), replayed: false };
+        return wake();
+      case 'repeats':
+        for (const { line, id } of outcome.repeats)
+          if (id === null) entries[line]!.mismatch = true;
+          else entries[line]!.submitted = { id, replayed: true };
+        return;
+      case 'budget_used_up':
+        throw budgetExceeded(outcome.budget, billedAt);
+      case 'limit_exceeded':
+        throw limitExceeded(outcome.exceeded, 'request');
+      case 'older_server':
+        throw new ApiError(
+          'older_server',
+          'A process of an earlier version uses the database, and would not know this request. Upgrade all processes, or leave out service_tier and background.',
+        );
+    }
+  }
+
+  /** Writer of the requests that may be in one group with this one. */
+  async function write(entry: Entry): Promise<void> {
+    const { caller, request } = entry;
+    const { endpoint, model, tier, tag, timeoutMs } = request;
+    const key = JSON.stringify([caller.orgId, caller.keyId, endpoint, model, tier, tag, timeoutMs]);
+    const writer = writers.get(key) ?? { write: coalesceWrites(writeGroup, maxGroup), pending: 0 };
+    writers.set(key, writer);
+    writer.pending++;
+    try {
+      await writer.write(entry);
+    } finally {
+      if (--writer.pending === 0) writers.delete(key);
+    }
+  }
+
+  return {
+    async submit(caller: Caller, request: DurableRequest) {
+      requireDisk();
+      const entry: Entry = { caller, request: prepareRequest(request) };
+      if (!catalog.find(entry.request.model)) await catalog.refresh();
+      await write(entry);
+      if (entry.mismatch)
+        throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
+      return entry.submitted!;
+    },
+
+    async answer({ id, replayed }, signal) {
+      return answerOf(await results.wait(placeInGroup(id), replayed, signal));
+    },
+  };
+}
+
+/** The first requests of each key or body where others repeat them. */
+function withoutRepeats(entries: readonly Entry[]): Entry[] {
+  const seen = new Map<string, boolean>();
+  return entries.filter(({ request: { creation } }) => {
+    const { token, retry } = creation;
+    const mayRepeat = token.startsWith('k:') || retry > 0;
+    const before = seen.get(token);
+    if (before !== undefined && (before || mayRepeat)) return false;
+    seen.set(token, mayRepeat);
+    return true;
+  });
+}

@@ -1,0 +1,40 @@
+import type { BatchEndpoint } from '../../core/batch.ts';
+import type { Caller } from '../../core/org.ts';
+import type { RequestTier } from '../../core/request-group.ts';
+import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
+
+/** Single request that runs through the batch engine. */
+export interface DurableRequest {
+  endpoint: BatchEndpoint;
+  /** Checked body that is not to be streamed, and its JSON text. */
+  body: { value: Record<string, unknown>; text: string };
+  tier: RequestTier;
+  /** Tag of the usage. */
+  tag: string;
+  /** Milliseconds until it ends with `resource_unavailable`. */
+  timeoutMs: number;
+  /** Recognizes repeats. */
+  creation: IdempotencyToken;
+}
+
+export interface SubmittedRequest {
+  /** `req_<group>_<line>`. */
+  id: string;
+  /** True if it repeats a request, whose answer it gets. */
+  replayed: boolean;
+}
+
+/** Single requests that are stored before they run, and run once, whatever process dies. */
+export interface DurableRequests {
+  /**
+   * Stores a request, or finds the one that it repeats. Resolves once it is durable.
+   * @throws ApiError as the creation of a batch: for the model, a budget, the limits of the queue; `idempotency_mismatch`
+   */
+  submit(caller: Caller, request: DurableRequest): Promise<SubmittedRequest>;
+  /**
+   * JSON text of the answer. Called in the turn in which `submit` resolves, it waits for no poll.
+   * @param signal ends the wait; the request goes on
+   * @throws ApiError with which the request ended
+   */
+  answer(request: SubmittedRequest, signal: AbortSignal): Promise<string>;
+}

@@ -1,0 +1,86 @@
+import { type Batch, type Chunk, newBatch } from '../../core/batch.ts';
+import { priorities } from '../../core/limits.ts';
+import type { Caller } from '../../core/org.ts';
+import { lineRequestId } from '../../core/request-group.ts';
+import { sum } from '../../base/sum.ts';
+import { IndexBuilder } from '../../files/index-builder.ts';
+import type { GroupedRequest } from '../../store/contract/requests.ts';
+import { lineFormats, type LinePrompt } from '../../wire/batch/line-formats.ts';
+import { type CreateDeps, freezePrices, windowOf } from '../create/create.ts';
+import { planChunks } from '../create/plan.ts';
+import type { DurableRequest } from './durable-requests.ts';
+
+/** Request with what its place in a chunk depends on. */
+export interface PreparedRequest extends DurableRequest {
+  /** Name of the model in the body. */
+  model: string;
+  /** Null for embeddings. */
+  prompt: LinePrompt | null;
+}
+
+/** @throws ApiError for a body that cannot run as a line */
+export function prepareRequest(request: DurableRequest): PreparedRequest {
+  const { value } = request.body;
+  return { ...request, model: String(value['model']), prompt: lineFormats[request.endpoint].prompt(value) };
+}
+
+export interface PlannedGroup {
+  group: Batch;
+  chunks: Chunk[];
+  requests: GroupedRequest[];
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Plans a group of requests that agree in everything but their bodies.
+ * @throws ApiError for a model that the caller may not use
+ */
+export function planGroup(
+  deps: Pick<CreateDeps, 'catalog' | 'ids' | 'clock' | 'billingClock'> & { batch: { priceFactor: number } },
+  caller: Caller,
+  prepared: readonly PreparedRequest[],
+): PlannedGroup {
+  const { catalog, ids, clock, billingClock, batch: settings } = deps;
+  const { endpoint, tier, tag, timeoutMs, model } = prepared[0]!;
+  const { orgId, keyId, keyFamily = null, maxPriority = priorities.max } = caller;
+  const id = ids.next('group_');
+  const index = new IndexBuilder();
+  const requests = prepared.map(({ body, prompt, creation }, line): GroupedRequest => {
+    const bytes = encoder.encode(lineOf(lineRequestId({ batchId: id, line }), endpoint, body.text));
+    const est = Math.ceil(bytes.length / 4) + (prompt?.output ?? 0);
+    index.add({ bytes, offset: 0, length: bytes.length }, { model, prompt, est });
+    return { line, body: bytes, creation };
+  });
+  const built = index.build();
+  const est = sum([...built.est]);
+  const now = clock.now();
+  const priority = Math.min(priorities.default, maxPriority);
+  const group = newBatch({
+    id,
+    orgId,
+    keyId,
+    keyFamily,
+    endpoint,
+    total: requests.length,
+    est,
+    priority,
+    inputFileId: '',
+    inputName: null,
+    model: catalog.idOf(model),
+    metadata: null,
+    tag,
+    prices: freezePrices(catalog, caller, { endpoint, models: [model] }, billingClock.now()),
+    priceFactor: tier === 'flex' ? settings.priceFactor : 1,
+    retryOf: null,
+    tier,
+    resultTtlMs: 0,
+    createdAt: now,
+    ...windowOf(now, timeoutMs, { est, priority }),
+  });
+  return { group, chunks: planChunks(id, built, catalog.idOf), requests };
+}
+
+function lineOf(customId: string, url: string, body: string): string {
+  return `{"custom_id":"${customId}","method":"POST","url":"${url}","body":${body}}`;
+}

@@ -1,0 +1,17 @@
+import type { ColumnTypes } from '../db.ts';
+import type { Migration } from './migration.ts';
+
+/** Groups of single requests (core/request-group.ts): rows of `batches` with a tier, and the requests themselves. */
+export const requestGroups: Migration = {
+  version: 18,
+  name: 'request-groups',
+  statements: ({ blob, text }: ColumnTypes) => [
+    `ALTER TABLE batches ADD COLUMN tier ${text}`,
+    // body: the request as a line of a batch.
+    `CREATE TABLE request_bodies (
+      batch_id ${text} NOT NULL,
+      line integer NOT NULL,
+      body ${blob} NOT NULL,
+      PRIMARY KEY (batch_id, line))`,
+  ],
+};

@@ -1,0 +1,101 @@
+import type { Batch } from '../../../core/batch.ts';
+import { isUsedUp } from '../../../core/budget.ts';
+import { lineRequestId } from '../../../core/request-group.ts';
+import { requestGroups } from '../../migrations/0018-request-groups.ts';
+import type { Db, Queries } from '../../db.ts';
+import type {
+  CreateGroupOutcome,
+  GroupedRequest,
+  RequestResult,
+  RequestStore,
+} from '../../contract/requests.ts';
+import { spentBudgets } from '../accounts/spending.ts';
+import { claimTokens } from '../idempotency.ts';
+import { batches } from '../rows.ts';
+import { allIn, paddedSlices, Rollback, typedTuples, withRollback } from '../statement.ts';
+import { tableOf } from '../table.ts';
+import { lifeMs } from '../workers/workers.ts';
+import { hasOlder } from '../workers/upgrade.ts';
+import { insertClosingChunk, insertChunks } from './batches.ts';
+import { requireRoom } from './queued-work.ts';
+
+const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string }>('request_bodies')(
+  'batchId line body',
+);
+
+/** Stores single requests in groups, and reads their results. */
+export function createRequests(db: Db): RequestStore {
+  return {
+    create: (group, planned, requests, { limits, now, billedAt }) =>
+      withRollback<CreateGroupOutcome>(db, async (q) => {
+        if (db.types.dialect === 'postgres' && (await hasOlder(q, requestGroups.version, now - lifeMs)))
+          return { outcome: 'older_server' };
+        await requireNew(q, group, requests, now);
+        // Serializes creates of an org, so that its limits are exact.
+        await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [group.orgId]);
+        const budgets = await spentBudgets(q, billedAt, group);
+        const budget = budgets.find((each) => each.hard !== false && isUsedUp(each));
+        if (budget) throw new Rollback<CreateGroupOutcome>({ outcome: 'budget_used_up', budget });
+        await requireRoom(q, group, planned, limits);
+        await batches.insert(q, [{ ...group, search: '' }]);
+        await insertChunks(q, group, planned, 'ready');
+        await insertClosingChunk(q, group);
+        await bodies.insert(
+          q,
+          requests.map(({ line, body }) => ({ batchId: group.id, line, body })),
+        );
+        return { outcome: 'created' };
+      }),
+
+    async bodies(groupId, lines) {
+      const found = await bodies.among(db, 'line', lines, { batchId: groupId });
+      const byLine = new Map(found.map(({ line, body }) => [line, body]));
+      return lines.map((line) => byLine.get(line));
+    },
+
+    async results(places) {
+      const found: RequestResult[] = [];
+      // Padding repeats the last place.
+      for (const slice of paddedSlices(places, 256)) {
+        const rows = await db.all<RequestResult>(
+          `WITH asked(of_batch, place) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
+           SELECT r.batch_id AS "batchId", r.line, r.stream, r.body FROM batch_results r
+           WHERE (r.batch_id, r.line) IN (SELECT of_batch, place FROM asked)`,
+          slice.flatMap(({ batchId, line }) => [batchId, line]),
+        );
+        found.push(...rows);
+      }
+      return found;
+    },
+
+    async forget(before, limit) {
+      const ended = await db.all<{ id: string }>(
+        `SELECT id FROM batches WHERE id > 'group' AND id < ? AND purged = 1 ORDER BY id LIMIT ?`,
+        [before, limit],
+      );
+      const ids = ended.map(({ id }) => id);
+      await allIn(db, ids, (list) => `DELETE FROM batch_results WHERE batch_id IN ${list}`);
+      await allIn(db, ids, (list) => `DELETE FROM batches WHERE id IN ${list}`);
+      return ids.length;
+    },
+  };
+}
+
+/** Takes the tokens of all requests. @throws Rollback if a request repeats another */
+async function requireNew(
+  q: Queries,
+  { id: batchId, orgId }: Batch,
+  requests: readonly GroupedRequest[],
+  now: number,
+): Promise<void> {
+  const asked = requests.map(({ line, creation }) => ({
+    creation,
+    resourceId: lineRequestId({ batchId, line }),
+  }));
+  const claimed = await claimTokens(q, orgId, asked, now);
+  const repeats = claimed.flatMap((claim, at) => {
+    if (claim.outcome === 'ours') return [];
+    return { line: requests[at]!.line, id: claim.outcome === 'replayed' ? claim.id : null };
+  });
+  if (repeats.length > 0) throw new Rollback<CreateGroupOutcome>({ outcome: 'repeats', repeats });
+}

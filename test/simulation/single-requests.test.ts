@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DurableRequest } from '../../src/batches/requests/durable-requests.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import { placeInGroup } from '../../src/core/request-group.ts';
+import { type Database, openDatabase } from './database.ts';
+import { owner, startSingle } from './single-process.ts';
+
+// Single requests that run through the batch engine: stored in groups, answered once, billed once.
+
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase();
+});
+afterAll(() => database.close());
+
+type Single = Awaited<ReturnType<typeof startSingle>>;
+
+function request(content: string, more: Partial<DurableRequest> = {}): DurableRequest {
+  const value = { model: 'm1', messages: [{ role: 'user', content }] };
+  const text = JSON.stringify(value);
+  return {
+    endpoint: '/v1/chat/completions',
+    body: { value, text },
+    tier: 'flex',
+    tag: '',
+    timeoutMs: 900_000,
+    creation: {
+      token: `h:chat:key_1:${content}`,
+      bodyHash: content,
+      startedAt: 1,
+      retry: 0,
+      ttlMs: 3_600_000,
+    },
+    ...more,
+  };
+}
+
+const never = new AbortController().signal;
+const second = { startedAt: 2, retry: 1 };
+
+/** Submits a request and waits for its answer; resolves to the content or the code of the error. */
+async function ask(single: Single, asked: DurableRequest, process = 0, signal = never): Promise<string> {
+  const { requests } = single.all[process]!;
+  try {
+    const body = await requests.answer(await requests.submit(owner, asked), signal);
+    const { choices } = JSON.parse(body) as { choices: { message: { content: string } }[] };
+    return choices[0]!.message.content;
+  } catch (error) {
+    return error instanceof ApiError ? error.code : String(error);
+  }
+}
+
+const groups = () =>
+  database.db.all<{ id: string; total: number; ok: number; err: number; status: string; purged: number }>(
+    'SELECT id, total, ok, err, status, purged FROM batches ORDER BY id',
+  );
+const ledger = () =>
+  database.db.all<{ source_id: string; requests: number; amount: number }>(
+    'SELECT source_id, requests, amount FROM usage_ledger ORDER BY source_id',
+  );
+
+async function started(options: Parameters<typeof startSingle>[1] = {}): Promise<Single> {
+  const single = await startSingle(database, options);
+  await Promise.all(single.all.map((batches) => single.settle(batches.start())));
+  return single;
+}
+
+describe('a single request in the batch engine', () => {
+  it('is answered as soon as its result is recorded, and stored together with those that arrive meanwhile', async () => {
+    const single = await started({ slots: 64 });
+    const asked = Array.from({ length: 40 }, (_, n) => ask(single, request(`say ${n}`)));
+    const begun = single.time.elapsed;
+    const answers = await single.settle(Promise.all(asked));
+    expect(single.time.elapsed - begun).toBeLessThan(500);
+    expect(new Set(answers).size).toBe(40);
+    expect(single.sent()).toBe(40);
+    const made = await groups();
+    expect(made.map(({ total }) => total)).toEqual([1, 39]);
+    await single.pass(10_000);
+    expect((await groups()).map(({ status, ok, purged }) => [status, ok, purged])).toEqual([
+      ['completed', 1, 1],
+      ['completed', 39, 1],
+    ]);
+    expect(await database.db.all('SELECT * FROM request_bodies')).toEqual([]);
+    const [{ source_id: source, requests } = { source_id: '', requests: 0 }, ...others] = await ledger();
+    expect([source, requests, others]).toEqual(['single:key_1:/v1/chat/completions:', 40, []]);
+  });
+
+  it('costs the price of a batch with the tier flex, and the whole price without', async () => {
+    const single = await started();
+    await single.settle(ask(single, request('hello')));
+    const [flex] = await ledger();
+    await single.settle(ask(single, request('hello', { tier: 'default', tag: 'x' })));
+    const whole = (await ledger()).find(({ source_id: source }) => source.endsWith(':x'));
+    expect(whole!.amount / flex!.amount).toBeCloseTo(2, 3);
+  });
+
+  it('is joined by its repeats, before and after it has ended, at any process', async () => {
+    const single = await started({ processes: 2 });
+    const asked = request('[[delay 5000]] hello');
+    const gone = new AbortController();
+    const first = ask(single, asked, 0, gone.signal);
+    await single.pass(2_000);
+    gone.abort(new Error('the client left'));
+    expect(await single.settle(first)).toBe('Error: the client left');
+    const again = { ...asked, creation: { ...asked.creation, ...second } };
+    const joined = ask(single, again, 1);
+    const answer = await single.settle(joined);
+    expect(await single.settle(ask(single, again, 0))).toBe(answer);
+    expect(single.sent()).toBe(1);
+    const { id, replayed } = await single.settle(single.batches.requests.submit(owner, again));
+    expect([replayed, placeInGroup(id).batchId]).toEqual([true, (await groups())[0]!.id]);
+    // The same request that is no repeat is a new one.
+    await single.settle(ask(single, { ...asked, creation: { ...asked.creation, startedAt: 3 } }));
+    expect(single.sent()).toBe(2);
+  });
+
+  it('has no other body under its Idempotency-Key', async () => {
+    const single = await started();
+    const keyed = (content: string) =>
+      request(content, {
+        creation: { token: 'k:chat:abc', bodyHash: content, startedAt: 1, retry: 0, ttlMs: 86_400_000 },
+      });
+    const both = [
+      ask(single, request('other')),
+      ask(single, keyed('one')),
+      ask(single, keyed('two')),
+      ask(single, keyed('one')),
+    ];
+    const [, one, two, repeated] = await single.settle(Promise.all(both));
+    expect([two, repeated]).toEqual(['idempotency_mismatch', one]);
+    expect(single.sent()).toBe(2);
+  });
+
+  it('runs at another process when its own dies, and is billed once', async () => {
+    const single = await started({ processes: 2, slots: 4 });
+    const asked = Array.from({ length: 8 }, (_, n) => request(`[[delay 20000]] say ${n}`));
+    for (const each of asked) void ask(single, each, 1);
+    await single.pass(5_000);
+    single.kill(1);
+    const again = asked.map((each) => ask(single, { ...each, creation: { ...each.creation, ...second } }, 0));
+    const answers = await single.settle(Promise.all(again));
+    expect(new Set(answers).size).toBe(8);
+    expect((await ledger()).map(({ requests }) => requests)).toEqual([8]);
+  });
+
+  it('ends at its deadline without a charge, and says when to try again', async () => {
+    const single = await started({ slots: 1 });
+    const slow = ask(single, request('[[delay 600000]] slow'));
+    await single.pass(1_000);
+    const hurried = single.batches.requests;
+    const submitted = await single.settle(hurried.submit(owner, request('late', { timeoutMs: 30_000 })));
+    const begun = single.time.elapsed;
+    const error = await single.settle(hurried.answer(submitted, never).catch((thrown: unknown) => thrown));
+    expect(error).toMatchObject({ code: 'resource_unavailable', status: 429, retryAfter: 60 });
+    expect(single.time.elapsed - begun).toBeLessThan(36_000);
+    expect(await ledger()).toEqual([]);
+    await single.settle(slow, 700_000);
+    expect((await ledger())[0]).toMatchObject({ requests: 1 });
+  });
+
+  it('reports the error of its engine', async () => {
+    const single = await started();
+    expect(await single.settle(ask(single, request('[[fail 400]]')))).toBe('request_refused');
+    expect(await single.settle(ask(single, request('x', { body: other('nobody') })))).toBe('model_not_found');
+  });
+
+  it('is refused above the limits of the queue, alone', async () => {
+    const single = await started({ slots: 1 });
+    const caller = { ...owner, limits: { org: { queuedRequests: 5 }, key: {} } };
+    const submitted = Array.from({ length: 8 }, (_, n) =>
+      single.batches.requests.submit(caller, request(`[[delay 60000]] ${n}`)).then(
+        () => 'stored',
+        (error: ApiError) => error.code,
+      ),
+    );
+    const outcomes = await single.settle(Promise.all(submitted));
+    expect(outcomes.filter((outcome) => outcome === 'stored')).toHaveLength(5);
+    expect(outcomes.filter((outcome) => outcome === 'queued_requests_exceeded')).toHaveLength(3);
+  });
+
+  it('is no batch: it is not listed, shown, cancelled, paused or announced, and counts as no open batch', async () => {
+    const single = await started({ slots: 1 });
+    const { id: request1 } = await single.settle(
+      single.batches.requests.submit(owner, request('[[delay 60000]] hidden')),
+    );
+    await single.create('b0', 2);
+    const { batchId } = placeInGroup(request1);
+    const { batches } = single;
+    const ids = async (listed: ReturnType<typeof batches.list>) =>
+      (await single.settle(listed)).batches.map(({ batch }) => batch.id.slice(0, 6));
+    expect(await ids(batches.list(owner, { limit: 10 }))).toEqual(['batch_']);
+    expect(await ids(batches.list(owner, { limit: 10, order: 'asc' }))).toEqual(['batch_']);
+    expect(await ids(batches.listAll({ limit: 10 }, never))).toEqual(['batch_']);
+    const exact = { limit: 10, model: 'm1', status: 'in_progress' } as const;
+    expect(await ids(batches.listAll(exact, never))).toEqual(['batch_']);
+    expect(await ids(batches.listAll({ limit: 10, words: ['group'] }, never))).toEqual([]);
+    const refused = [
+      batches.get(owner, batchId),
+      batches.cancel(owner, batchId),
+      batches.pause(owner, batchId),
+      batches.setPriority(owner, batchId, 9),
+      batches.remove(owner, batchId),
+      batches.history(owner, batchId),
+      batches.asOwner(batchId),
+      batches.follow(owner, batchId, never),
+      batches.results(owner, batchId, 'output', 0),
+    ].map((each: Promise<unknown>) => each.catch(({ code }: ApiError) => code));
+    expect(new Set(await single.settle(Promise.all(refused)))).toEqual(new Set(['not_found']));
+    expect((await single.settle(batches.openWork())).batches).toHaveLength(1);
+    await single.pass(200_000);
+    expect((await groups()).map(({ status }) => status)).toEqual(['completed', 'completed']);
+    const events = await database.db.all('SELECT * FROM webhook_events').catch(() => []);
+    expect(events).toEqual([]);
+  });
+});
+
+function other(model: string): DurableRequest['body'] {
+  const value = { model, messages: [{ role: 'user', content: 'x' }] };
+  return { value, text: JSON.stringify(value) };
+}

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import type { Batch } from '../../../src/core/batch.ts';
+import { lineRequestId } from '../../../src/core/request-group.ts';
+import type { GroupedRequest, RequestStore } from '../../../src/store/contract/requests.ts';
+import type { Stores } from '../conformance.ts';
+import {
+  claimClosing,
+  claimOf,
+  failure,
+  lease,
+  makeBatch,
+  makeChunks,
+  makeCreation,
+  makeOrg,
+  nextId,
+  output,
+  start,
+} from '../fixtures.ts';
+
+type Options = Parameters<RequestStore['create']>[3];
+
+export function requestTests(on: Stores): void {
+  const makeGroup = (total: number, fields: Partial<Batch> = {}) =>
+    makeBatch({ id: nextId('group_'), tier: 'flex', inputFileId: '', total, ...fields });
+  const asked = (names: string[], more: Partial<GroupedRequest['creation']> = {}): GroupedRequest[] =>
+    names.map((name, line) => ({
+      line,
+      body: Buffer.from(`"${name}"`),
+      creation: makeCreation({ token: `h:chat:${name}`, bodyHash: name, ...more }),
+    }));
+  const create = (group: Batch, requests: GroupedRequest[], more: Partial<Options> = {}) =>
+    on.store.requests.create(group, makeChunks(group), requests, {
+      limits: { org: {}, key: {} },
+      now: start,
+      billedAt: start,
+      ...more,
+    });
+  const added = async (names: string[], fields: Partial<Batch> = {}) => {
+    const group = makeGroup(names.length, fields);
+    expect(await create(group, asked(names))).toEqual({ outcome: 'created' });
+    return group;
+  };
+  /** Runs a group to its end. */
+  const ended = async (names: string[]) => {
+    const group = await added(names);
+    const chunks = await claimOf(on.store, 'w', group.id, { count: 9 });
+    const results = names.map((_, line) => output(group, line));
+    await on.store.results.record('w', results, chunks.map(lease), start);
+    const closing = await claimClosing(on.store, 'w', group.id);
+    const none = { output: null, errors: null };
+    expect(await on.store.batches.publish('w', closing, none, start)).toBe('published');
+    return group;
+  };
+
+  describe('single requests', () => {
+    test('are stored in a group, and read in any order', async () => {
+      const group = await added(['a', 'b']);
+      const bodies = await on.store.requests.bodies(group.id, [1, 7, 0]);
+      expect(bodies.map((body) => body && Buffer.from(body).toString())).toEqual(['"b"', undefined, '"a"']);
+      expect(await on.store.batches.find(group.id)).toEqual(group);
+    });
+
+    test('are named with the request that each repeats, and none of the group is stored', async () => {
+      const first = await added(['a', 'b']);
+      const again = makeGroup(3);
+      const outcome = await create(again, asked(['x', 'b', 'a'], { startedAt: start + 1, retry: 1 }));
+      const of = (line: number) => lineRequestId({ batchId: first.id, line });
+      expect(outcome).toEqual({
+        outcome: 'repeats',
+        repeats: [
+          { line: 1, id: of(1) },
+          { line: 2, id: of(0) },
+        ],
+      });
+      expect(await on.store.batches.find(again.id)).toBeUndefined();
+      // 'x' was not remembered.
+      expect(await create(makeGroup(1), asked(['x'], { retry: 1 }))).toEqual({ outcome: 'created' });
+    });
+
+    test('are new without a sign of a retry, also twice in a group', async () => {
+      await added(['a']);
+      expect(await create(makeGroup(2), asked(['a', 'a'], { startedAt: start + 1 }))).toEqual({
+        outcome: 'created',
+      });
+    });
+
+    test('have no other body under their key', async () => {
+      const keyed = (body: string) => [
+        { ...asked([body])[0]!, creation: makeCreation({ token: 'k:chat:1', bodyHash: body }) },
+      ];
+      expect(await create(makeGroup(1), keyed('a'))).toEqual({ outcome: 'created' });
+      expect(await create(makeGroup(1), keyed('b'))).toEqual({
+        outcome: 'repeats',
+        repeats: [{ line: 0, id: null }],
+      });
+    });
+
+    test('count as queued requests and tokens, and not as open batches', async () => {
+      const org = makeOrg();
+      await on.store.orgs.insert(org);
+      const orgId = org.id;
+      const limits = { org: { openBatches: 1, queuedRequests: 3 }, key: {} };
+      const group = makeGroup(2, { orgId });
+      expect(await create(group, asked(['a', 'b']), { limits })).toEqual({ outcome: 'created' });
+      expect(await on.store.batches.queued(orgId, 'key_a')).toMatchObject({
+        org: { batches: 0, requests: 2, tokens: { m1: 200 } },
+      });
+      expect(await create(makeGroup(2, { orgId }), asked(['c', 'd']), { limits })).toMatchObject({
+        outcome: 'limit_exceeded',
+        exceeded: [{ name: 'queued_requests', used: 2, adds: 2, limit: 3 }],
+      });
+      expect(await create(makeGroup(1, { orgId }), asked(['c']), { limits })).toEqual({ outcome: 'created' });
+    });
+
+    test('have results by their places, each with its body', async () => {
+      const [group, later] = [await added(['a', 'b']), await added(['c'])];
+      const places = [
+        { batchId: group.id, line: 0 },
+        { batchId: group.id, line: 1 },
+        { batchId: later.id, line: 0 },
+      ];
+      expect(await on.store.requests.results(places)).toEqual([]);
+      await claimOf(on.store, 'w', group.id);
+      await on.store.results.record('w', [output(group, 1)], [], start);
+      const [found, ...others] = await on.store.requests.results(places);
+      expect([found?.line, found?.stream, Buffer.from(found!.body).toString(), others]).toEqual([
+        1,
+        'output',
+        '{"line":1}',
+        [],
+      ]);
+      await on.store.results.record('w', [failure(group, 0)], [], start);
+      expect((await on.store.requests.results(places)).map(({ stream }) => stream).toSorted()).toEqual([
+        'errors',
+        'output',
+      ]);
+    });
+
+    test('are billed to their key, in one row for all groups', async () => {
+      const [one, two] = [await ended(['a', 'b']), await ended(['c'])];
+      expect(await on.store.ledger.forSources([one.id, two.id])).toEqual([]);
+      const rows = await on.store.ledger.forSources(['single:key_a:/v1/chat/completions:']);
+      expect(rows.map(({ requests }) => requests)).toEqual([3]);
+    });
+
+    test('raise no event and have no result files when they end', async () => {
+      const group = await ended(['a']);
+      expect(await on.store.batches.find(group.id)).toMatchObject({
+        status: 'completed',
+        outputFileId: null,
+        errorFileId: null,
+      });
+      expect(await on.store.webhooks.waiting(10)).toMatchObject({ count: 0 });
+    });
+
+    test('lose their bodies once they have ended, and their results when they are forgotten', async () => {
+      const [old, running, recent] = [await ended(['a', 'b']), await added(['c']), await ended(['d'])];
+      expect((await on.store.results.leftovers(10)).toSorted()).toEqual([old.id, recent.id]);
+      for (const { id } of [old, recent]) while (!(await on.store.results.purge(id, 1)));
+      expect(await on.store.requests.bodies(old.id, [0, 1])).toEqual([undefined, undefined]);
+      expect(await on.store.requests.results([{ batchId: old.id, line: 0 }])).toHaveLength(1);
+      expect(await on.store.requests.forget(recent.id, 10)).toBe(1);
+      expect(await on.store.requests.results([{ batchId: old.id, line: 0 }])).toEqual([]);
+      const left = await Promise.all([old, running, recent].map(({ id }) => on.store.batches.find(id)));
+      expect(left.map((batch) => batch?.id)).toEqual([undefined, running.id, recent.id]);
+    });
+
+    test('are on no list of batches', async () => {
+      const group = await added(['a']);
+      const { batches } = on.store;
+      expect(await batches.get(group.orgId, group.id)).toBeUndefined();
+      expect(await batches.list(group.orgId, { limit: 10 })).toEqual([]);
+      expect(await batches.listAll({ limit: 10 })).toEqual([]);
+      expect(await batches.listAll({ limit: 10, of: { models: ['m1'] } })).toEqual([]);
+      expect(await batches.listAll({ limit: 10, of: { open: true } })).toEqual([]);
+      expect((await batches.search({ limit: 10, words: ['group'] })).batches).toEqual([]);
+      expect(await batches.listChanging(10)).toEqual([]);
+      expect(await batches.snapshot(group.id)).toBeUndefined();
+      expect(await batches.cancel(group.orgId, group.id, start, 0)).toBeUndefined();
+      expect(await batches.pause(group.orgId, group.id, start)).toBe(false);
+    });
+  });
+}
