@@ -170,9 +170,10 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
   cli: {
     terminal: [],
     shared: ['terminal'],
+    table: ['shared'],
     access: ['shared', 'terminal'],
     admin: ['batch', 'shared', 'terminal'],
-    batch: ['shared', 'terminal'],
+    batch: ['table', 'shared', 'terminal'],
     completion: ['shared', 'terminal'],
     demo: ['batch', 'shared', 'terminal'],
     files: ['shared', 'terminal'],
@@ -247,9 +248,12 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
 /** Folders whose code must run in a browser, or in a test without a machine. */
 const pure = ['core', 'wire', 'client'];
 
-/** Packages that belong to one folder, and other files that may import them: a file lock is an empty SQLite database. */
+/**
+ * Packages that belong to one folder, and other files that may import them: a file lock and the work file of a run are SQLite
+ * databases.
+ */
 const drivers: Record<string, readonly [home: string, ...others: string[]]> = {
-  'node:sqlite': ['store/sqlite/', 'base/file-lock.ts'],
+  'node:sqlite': ['store/sqlite/', 'base/file-lock.ts', 'cli/batch/rows/'],
   pg: ['store/postgres/'],
   aws4: ['blobs/s3/'],
 };

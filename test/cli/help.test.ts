@@ -77,7 +77,7 @@ describe('--json', () => {
     expect(Object.keys(validated).toSorted()).toEqual(fieldsOf('files validate').toSorted());
     const run = await ask('batch', 'run', 'in.jsonl', '-o', 'out.jsonl');
     expect(run).toMatchObject({ id: 'batch_1', files: { output: join(folder, 'out.jsonl'), errors: null } });
-    expect(fieldsOf('batch run')).toEqual(['files', 'output', 'errors', 'batches']);
+    expect(fieldsOf('batch run')).toEqual(['files', 'output', 'errors', 'skipped', 'batches']);
     expect(await ask('batch', 'list')).toMatchObject([{ id: 'batch_1' }]);
     server.behavior.before = () => Response.json({ data: [] });
     expect(Object.keys(await ask('login')).toSorted()).toEqual(fieldsOf('login').toSorted());

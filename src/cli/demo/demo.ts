@@ -8,7 +8,7 @@ import { createClient, type Client } from '../../client/client.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { loadConfig } from '../../config.ts';
 import { exitCodeOf } from '../batch/show-batch.ts';
-import { runBatch } from '../batch/run/run.ts';
+import { runLines } from '../batch/run/run-lines.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { checkResults, readLines, type Sample } from './check-results.ts';
@@ -88,7 +88,7 @@ async function runSample(
   const terminal = { ...cli.terminal, print() {}, record() {} };
   // The server runs in this process, and Ctrl-C ends the demo.
   const here = { ...cli, terminal, ownsProcess: false, onInterrupt: () => () => {} };
-  await runBatch(here, input, { url: client.baseUrl, key, output: results, format: 'jsonl' });
+  await runLines(here, input, { url: client.baseUrl, key, output: results, format: 'jsonl' });
   const { data } = await client.batches.list({ limit: 1 });
   return data[0]!;
 }

@@ -14,15 +14,23 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Error of the command line: a sentence, a hint and an exit code. */
+/** Error of the command line: a sentence, details, a hint and an exit code. */
 export class CliError extends Error {
   readonly hint: string | undefined;
   readonly exitCode: ExitCode;
+  /** Details, each printed on a line of its own. */
+  readonly lines: readonly string[];
 
-  constructor(message: string, hint?: string, exitCode: ExitCode = exitCodes.usage) {
+  constructor(
+    message: string,
+    hint?: string,
+    exitCode: ExitCode = exitCodes.usage,
+    lines: readonly string[] = [],
+  ) {
     super(message);
     this.name = 'CliError';
     this.hint = hint;
     this.exitCode = exitCode;
+    this.lines = lines;
   }
 }

@@ -91,7 +91,8 @@ function toReport(error: unknown, context: HintContext): ErrorReport {
   const message = error instanceof Error ? error.message : String(error);
   const hint =
     error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
-  return { message: message === '' ? 'Unknown error.' : message, lines: [], exitCode, hint };
+  const lines = error instanceof CliError ? [...error.lines] : [];
+  return { message: message === '' ? 'Unknown error.' : message, lines, exitCode, hint };
 }
 
 function toServerReport(error: ClientError, context: HintContext): ErrorReport {

@@ -10,25 +10,29 @@ const attempts = 5;
 const retryPauseMs = 1000;
 const newline = Buffer.from('\n');
 
-export interface DownloadOptions {
+export interface ResultsOf {
   client: Client;
   clock: Clock;
   batchId: string;
+}
+
+export interface DownloadOptions extends ResultsOf {
   streams: readonly ResultStream[];
   /** Order of the requests. */
-  customIds: readonly string[];
+  customIds: AsyncIterable<string>;
 }
 
 /**
  * Result lines of a batch, with their newlines, in the order of its requests. They are stored in the file `scratch`
- * meanwhile. After a broken connection, the download resumes after the last complete line.
+ * meanwhile.
  */
 export async function* orderedResults(wanted: DownloadOptions, scratch: string): AsyncGenerator<Uint8Array> {
   const raw = await open(scratch, 'w+', 0o600);
   try {
-    for (const stream of wanted.streams) await download(wanted, stream, raw);
+    for (const stream of wanted.streams)
+      for await (const line of resultLines(wanted, stream)) writevSync(raw.fd, [line, newline]);
     const spans = await findLines(scratch);
-    for (const id of wanted.customIds) {
+    for await (const id of wanted.customIds) {
       const span = spans.get(id);
       if (span === undefined) continue;
       spans.delete(id);
@@ -42,15 +46,19 @@ export async function* orderedResults(wanted: DownloadOptions, scratch: string):
   }
 }
 
-async function download({ client, clock, batchId }: DownloadOptions, stream: ResultStream, raw: FileHandle) {
+/** Result lines of a batch in the order of completion. After a broken connection, the download resumes after the last complete line. */
+export async function* resultLines(
+  { client, clock, batchId }: ResultsOf,
+  stream: ResultStream,
+): AsyncGenerator<Uint8Array> {
   let lines = 0;
   for (let attempt = 1; ; attempt++) {
     try {
       const results = await client.batches.results(batchId, stream, lines);
       for await (const line of splitLines(results.bytes)) {
         if (!line.whole) throw new Unreachable(client.baseUrl, 'the results ended in the middle of a line');
-        writevSync(raw.fd, [line.bytes, newline]);
         lines++;
+        yield line.bytes;
       }
       return;
     } catch (error) {

@@ -5,12 +5,21 @@ import { makeFolder } from '../../../base/make-folder.ts';
 import type { Cli } from '../../shared/cli.ts';
 import { CliError } from '../../shared/exit-codes.ts';
 import { showPath } from '../../shared/local-file.ts';
-import type { Format } from './csv.ts';
 
 /** Path of the failed lines: `a/out.errors.jsonl` for `a/out.jsonl`. */
 export function errorsPath(output: string): string {
   return `${output.replace(/\.jsonl$/, '')}.errors.jsonl`;
 }
+
+export interface OutputChoice {
+  output?: string | undefined;
+  format: string;
+  /** True if failed lines go to a file of their own. */
+  hasErrors: boolean;
+  force?: boolean | undefined;
+}
+
+const knownEnding = /\.(?:jsonl|ndjson|csv|tsv|parquet)$/;
 
 /**
  * Path of the results, by default `a/in.output.jsonl` for `a/in.jsonl`; null for stdout. Creates the folder.
@@ -19,12 +28,11 @@ export function errorsPath(output: string): string {
 export async function resolveOutput(
   cli: Cli,
   source: string | undefined,
-  { output: given, format, force }: { output?: string; format: Format; force?: boolean },
+  { output: given, format, force, hasErrors }: OutputChoice,
 ): Promise<string | null> {
   if (given === '-' || (given === undefined && source === undefined)) return null;
-  const output = resolve(cli.cwd, given ?? `${source!.replace(/\.jsonl$/, '')}.output.${format}`);
-  // CSV has no file for failed lines.
-  const written = format === 'csv' ? [output] : [output, errorsPath(output)];
+  const output = resolve(cli.cwd, given ?? `${source!.replace(knownEnding, '')}.output.${format}`);
+  const written = hasErrors ? [output, errorsPath(output)] : [output];
   if (source !== undefined && written.includes(source))
     throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
   const taken = written.filter((path) => existsSync(path));

@@ -82,6 +82,12 @@ function wrapBody(line: string, request: Fields, number: number): string {
   return `{"custom_id":${id},"method":"POST","url":"${endpointOfBody(request)}","body":${body.trim()}}`;
 }
 
+/** Fields of `--set`. */
+export function readSettings(set: readonly string[] = []): Fields {
+  return Object.fromEntries(set.map(readSetting).map(([key, json]) => [key, JSON.parse(json) as unknown]));
+}
+
+/** Field and its JSON. */
 function readSetting(text: string): [string, string] {
   const [key, value] = keyValue('--set', text);
   return [key, parseOrUndefined(value) === undefined ? JSON.stringify(value) : value];

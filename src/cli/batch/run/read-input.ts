@@ -16,6 +16,12 @@ export interface InputFile {
   parts: InputPart[];
 }
 
+/** Input file that was read as a whole. */
+export interface ReadInput extends InputFile {
+  /** Fingerprints of the ids of all requests. */
+  fingerprints: BigUint64Array;
+}
+
 /** Consecutive whole lines of an input file. */
 export interface InputPart {
   linesBefore: number;
@@ -23,19 +29,19 @@ export interface InputPart {
   offset: number;
   bytes: number;
   requests: number;
-  /** Ids of the requests in their order, without those of invalid lines. */
-  customIds: string[];
 }
 
 const blank = /^\s*$/;
 
 /** Reads an input file and splits it by the limits of a batch. */
-export async function readInput(path: string, signal?: AbortSignal): Promise<InputFile> {
+export async function readInput(path: string, signal?: AbortSignal): Promise<ReadInput> {
   const digest = createHash('sha256');
   const parts: InputPart[] = [emptyPart(0, 0)];
   let part = parts[0]!;
   let lines = 0;
   let endpoint: string | undefined;
+  let fingerprints = new BigUint64Array(defaultLimits.requests);
+  let ids = 0;
   for await (const line of splitLines(createReadStream(path, { signal }))) {
     digest.update(line.bytes);
     if (line.whole) digest.update('\n');
@@ -51,16 +57,41 @@ export async function readInput(path: string, signal?: AbortSignal): Promise<Inp
     if (!isRequest) continue;
     part.requests++;
     const request = parseLine(line.bytes);
-    if (typeof request?.custom_id === 'string') part.customIds.push(request.custom_id);
+    if (typeof request?.custom_id === 'string') {
+      if (ids === fingerprints.length) fingerprints = doubled(fingerprints);
+      fingerprints[ids++] = fingerprint(request.custom_id);
+    }
     if (typeof request?.url === 'string') endpoint ??= request.url;
   }
   const requests = parts.reduce((sum, one) => sum + one.requests, 0);
   const sha256 = digest.digest('hex');
-  return { path, sha256, requests, endpoint: endpoint ?? '/v1/chat/completions', parts };
+  return {
+    path,
+    sha256,
+    requests,
+    endpoint: endpoint ?? '/v1/chat/completions',
+    parts,
+    fingerprints: fingerprints.subarray(0, ids),
+  };
+}
+
+function doubled(full: BigUint64Array<ArrayBuffer>): BigUint64Array<ArrayBuffer> {
+  const larger = new BigUint64Array(full.length * 2);
+  larger.set(full);
+  return larger;
+}
+
+/** Ids of the requests of a part in their order, without those of invalid lines. */
+export async function* readCustomIds(path: string, { offset, bytes }: InputPart): AsyncGenerator<string> {
+  const chunks = createReadStream(path, { start: offset, end: offset + bytes - 1 });
+  for await (const line of splitLines(chunks)) {
+    const id = parseLine(line.bytes)?.['custom_id'];
+    if (typeof id === 'string') yield id;
+  }
 }
 
 function emptyPart(linesBefore: number, offset: number): InputPart {
-  return { linesBefore, offset, bytes: 0, requests: 0, customIds: [] };
+  return { linesBefore, offset, bytes: 0, requests: 0 };
 }
 
 function isBlank(bytes: Uint8Array): boolean {
@@ -72,10 +103,7 @@ function isBlank(bytes: Uint8Array): boolean {
  * bytes and reads the file again only if two are equal.
  * @throws CliError for a duplicate
  */
-export async function refuseDuplicateIds(path: string, parts: readonly InputPart[]): Promise<void> {
-  const fingerprints = new BigUint64Array(parts.reduce((sum, { customIds }) => sum + customIds.length, 0));
-  let count = 0;
-  for (const { customIds } of parts) for (const id of customIds) fingerprints[count++] = fingerprint(id);
+export async function refuseDuplicateIds({ path, fingerprints }: ReadInput): Promise<void> {
   fingerprints.sort();
   const repeated = new Set(fingerprints.filter((mark, at) => mark === fingerprints[at - 1]));
   if (repeated.size === 0) return;

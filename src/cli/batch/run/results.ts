@@ -9,7 +9,7 @@ import type { Terminal } from '../../terminal/terminal.ts';
 import { csvHead, csvRow, type Format } from './csv.ts';
 import { orderedResults } from './download.ts';
 import { errorsPath } from './output.ts';
-import type { InputPart } from './read-input.ts';
+import { type InputPart, readCustomIds } from './read-input.ts';
 import { openResultsFile, resultsToStdout, type ResultsFile } from './results-file.ts';
 import type { Collected, RunFile } from './run-state.ts';
 
@@ -17,9 +17,20 @@ import type { Collected, RunFile } from './run-state.ts';
 export interface ResultPaths {
   output: string | null;
   errors: string | null;
+  /** Rows that were left out. */
+  skipped?: string | null;
 }
 
-export type Results = Awaited<ReturnType<typeof openResults>>;
+/** Collector of the results of a run. */
+export interface Results {
+  /** Downloads the results of a finished batch. Called in the order of the parts. */
+  collect(batch: RemoteBatch, part: InputPart): Promise<void>;
+  finish(): Promise<ResultPaths>;
+  /** Removes the results so far. */
+  discard(): Promise<void>;
+  /** Closes the files, so that a later run can resume. */
+  close(): Promise<void>;
+}
 
 export interface ResultsDeps {
   /** Null for stdout. */
@@ -28,13 +39,16 @@ export interface ResultsDeps {
   /** With csv: do not escape formulas. */
   raw: boolean;
   run: RunFile;
+  /** File of the requests. */
+  inputPath: string;
   client: Client;
   clock: Clock;
   terminal: Terminal;
 }
 
 /** Collects the results of a run, part by part. Failed lines go to a file of their own, except with CSV and on stdout. */
-export async function openResults({ output, format, raw, run, client, clock, terminal }: ResultsDeps) {
+export async function openResults(deps: ResultsDeps): Promise<Results> {
+  const { output, format, raw, run, inputPath, client, clock, terminal } = deps;
   const { sizes } = run.state.collected;
   const good = output === null ? resultsToStdout(terminal) : await openResultsFile(output, sizes.output);
   const bad =
@@ -48,12 +62,13 @@ export async function openResults({ output, format, raw, run, client, clock, ter
     target: ResultsFile,
     { batch, part, sums }: { batch: RemoteBatch; part: InputPart; sums: Collected },
   ) {
-    const wanted = { client, clock, batchId: batch.id, streams, customIds: part.customIds };
+    const customIds = readCustomIds(inputPath, part);
+    const wanted = { client, clock, batchId: batch.id, streams, customIds };
     for await (const bytes of orderedResults(wanted, scratch)) {
       const isGood = !streams.includes('errors');
       const line = isGood && format === 'jsonl' ? undefined : (parseLine(bytes) as ResultLine | undefined);
-      if (line === undefined || isCompleted(line)) sums.completed++;
-      else countFailure(sums, line);
+      if (line === undefined) sums.completed++;
+      else countResult(sums, line);
       await target.write(format === 'csv' && line !== undefined ? csvRow(line, raw) : bytes);
     }
   }
@@ -90,6 +105,12 @@ export async function openResults({ output, format, raw, run, client, clock, ter
 
 function isCompleted({ error, response }: ResultLine): boolean {
   return error === null && response !== null && response.status_code < 400;
+}
+
+/** Adds a result line to the sums. */
+export function countResult(sums: Collected, line: ResultLine): void {
+  if (isCompleted(line)) sums.completed++;
+  else countFailure(sums, line);
 }
 
 function countFailure({ failures }: Collected, { error, response }: ResultLine): void {

@@ -60,7 +60,10 @@ export interface RunIdentity {
 export function openRunFile(output: string | null, run: RunIdentity) {
   const path = output === null ? null : `${output}.offpeak.json`;
   const found = path === null ? undefined : readState(path);
-  if (path !== null && found !== undefined) refuseOther(relative(run.cwd, path) || path, found, run);
+  if (path !== null && found !== undefined) {
+    refuseOther(relative(run.cwd, path) || path, found, run);
+    if (found.parts.length !== run.parts) throw otherInput(relative(run.cwd, path) || path, found);
+  }
   const token = () => Buffer.from(run.random.bytes(16)).toString('hex');
   const fresh = (): PartState => ({ token: token(), file_id: null, batch_id: null });
   const state: RunState = found ?? {
@@ -102,12 +105,26 @@ export function openRunFile(output: string | null, run: RunIdentity) {
   };
 }
 
-function refuseOther(shown: string, found: RunState, run: RunIdentity): void {
-  if (found.input_sha256 !== run.sha256 || found.parts.length !== run.parts)
-    throw new CliError(
-      `${shown} belongs to a run of another input (batch: ${found.parts[0]?.batch_id ?? 'not created yet'}).`,
-      `Choose another output with -o, or remove ${shown}.`,
-    );
+/**
+ * True if an earlier run of the same input can be resumed.
+ * @throws CliError when the output belongs to another run
+ */
+export function findEarlierRun(output: string, run: Omit<RunIdentity, 'parts' | 'random'>): boolean {
+  const path = `${output}.offpeak.json`;
+  const found = readState(path);
+  if (found !== undefined) refuseOther(relative(run.cwd, path) || path, found, run);
+  return found !== undefined;
+}
+
+function otherInput(shown: string, found: RunState): CliError {
+  return new CliError(
+    `${shown} belongs to a run of another input, or with other options (batch: ${found.parts[0]?.batch_id ?? 'not created yet'}).`,
+    `Choose another output with -o, or remove ${shown}.`,
+  );
+}
+
+function refuseOther(shown: string, found: RunState, run: Omit<RunIdentity, 'parts' | 'random'>): void {
+  if (found.input_sha256 !== run.sha256) throw otherInput(shown, found);
   if (found.format !== run.format)
     throw new CliError(
       `${shown} belongs to a run with --format ${found.format}.`,

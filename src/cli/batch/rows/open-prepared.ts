@@ -1,0 +1,64 @@
+import { createHash, hash } from 'node:crypto';
+import { createReadStream, rmSync } from 'node:fs';
+import { CliError } from '../../shared/exit-codes.ts';
+import type { Table } from '../../table/table.ts';
+import { type Plan, requireKnownColumns } from './plan-rows.ts';
+import { type PreparedRows, prepareRows } from './prepare-rows.ts';
+import { openWorkStore, removeWorkStore, type WorkStore } from './work-store.ts';
+
+interface PrepareOptions {
+  /** True if an earlier run has left its state. */
+  isResumed: boolean;
+  work: string;
+  requests: string;
+  sha256: string;
+  table: Table;
+  plan: Plan;
+  skippedPath: string | null;
+  signal: AbortSignal;
+}
+
+/** Opens the work of an earlier run, or prepares the rows. */
+export async function openPrepared(
+  options: PrepareOptions,
+): Promise<{ store: WorkStore; prepared: PreparedRows }> {
+  const { work, requests, sha256, table, plan, skippedPath, signal } = options;
+  const earlier = openWorkStore(work);
+  const found = earlier.meta('prepared') as PreparedRows | undefined;
+  if (found !== undefined && earlier.meta('sha256') === sha256) return { store: earlier, prepared: found };
+  earlier.close();
+  removeWorkStore(work);
+  if (options.isResumed)
+    throw new CliError(
+      `${work}, which contained the answers of an earlier run, is missing.`,
+      'Remove the .offpeak.json file next to it to start again.',
+    );
+  const store = openWorkStore(work);
+  try {
+    store.setMeta('sha256', sha256);
+    const prepared = await prepareRows({
+      table,
+      plan,
+      store,
+      requestsPath: requests,
+      skippedPath,
+      // Those of JSON Lines are known only at the end.
+      requireColumns: (columns) => requireKnownColumns({ name: table.name, columns }, plan),
+      signal,
+    });
+    return { store, prepared };
+  } catch (error) {
+    if (skippedPath !== null) rmSync(skippedPath, { force: true });
+    store.close();
+    removeWorkStore(work);
+    rmSync(requests, { force: true });
+    throw error;
+  }
+}
+
+/** Hash of a table and of everything else that decides on its requests and results. */
+export async function identify(path: string, decisive: unknown): Promise<string> {
+  const file = createHash('sha256');
+  for await (const chunk of createReadStream(path)) file.update(chunk as Buffer);
+  return hash('sha256', JSON.stringify([file.digest('hex'), decisive]));
+}

@@ -1,0 +1,66 @@
+import { type Command, Option } from 'commander';
+import { metadataOption, priorityOption } from '../../shared/commands.ts';
+import { rawOption } from './csv.ts';
+import type { BatchOptions } from './run-input.ts';
+
+/** Options of `batch run`. */
+export interface RunOptions extends BatchOptions {
+  output?: string;
+  format?: string;
+  raw?: boolean;
+  force?: boolean;
+  model?: string;
+  set?: string[];
+  wrap?: boolean;
+  prompt?: string;
+  system?: string;
+  schema?: string;
+  idColumn?: string;
+  answerColumn?: string;
+  inputFormat?: string;
+  encoding?: string;
+  dedupe?: boolean;
+  skipBad?: boolean;
+}
+
+/** Options for which the input is a table, even if it is JSON Lines. */
+export const rowOptions = [
+  'prompt',
+  'system',
+  'schema',
+  'idColumn',
+  'answerColumn',
+  'inputFormat',
+  'encoding',
+] as const;
+
+export function withRunOptions(command: Command): Command {
+  return command
+    .option(
+      '-o, --output <file>',
+      'results file, or - for stdout (default: the input path with .output before its ending)',
+    )
+    .option('--format <format>', 'format of the results: jsonl or csv; of a table also tsv')
+    .addOption(rawOption())
+    .option('-f, --force', 'overwrite existing results')
+    .option('--model <id>', 'model of every request, overriding its line')
+    .option('--set <key=value...>', 'field to set in every request, such as temperature=0')
+    .option('--endpoint <path>', 'endpoint of every request (default: that of the first line)')
+    .option('--wrap', 'treat each line as a request body, such as {"messages": [...]}')
+    .addOption(
+      new Option(
+        '--prompt <template>',
+        'ask this for each row of a table: text with {{ columns }}, or @file',
+      ),
+    )
+    .option('--system <template>', 'system prompt of each row, or @file')
+    .option('--schema <file>', 'JSON Schema of the answers; its properties become columns')
+    .option('--id-column <name>', 'column with the custom_id of each row (default: the row number)')
+    .option('--answer-column <name>', 'name of the column for the answer (default: answer)')
+    .option('--dedupe', 'ask equal requests only once')
+    .option('--skip-bad', 'leave out rows that cannot be asked, and write them to a file')
+    .option('--input-format <format>', 'format of the table: csv, tsv or jsonl (default: detected)')
+    .option('--encoding <name>', 'encoding of a text table, such as windows-1252 (default: utf-8)')
+    .addOption(metadataOption)
+    .addOption(priorityOption);
+}

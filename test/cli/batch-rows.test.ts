@@ -1,0 +1,271 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ResultLine } from '../../src/client/resources.ts';
+import { createFakeServer, failed, succeeded, type FakeServer } from './support/fake-server.ts';
+import { runCli, duringWait } from './support/run-cli.ts';
+
+let cwd: string;
+let server: FakeServer;
+
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'offpeak-rows-'));
+  server = createFakeServer();
+  write('r.csv', 'id,review\na,good\nb,bad\n');
+});
+
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
+const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
+const files = () => readdirSync(cwd).toSorted();
+const cli = (...argv: string[]) => runCli(['batch', 'run', ...argv], { server, cwd });
+const ask = (...more: string[]) =>
+  cli('r.csv', '--prompt', 'Classify: {{ review }}', '--model', 'm', '-o', 'out.csv', ...more);
+const uploaded = () =>
+  [...server.files.values()].flatMap(({ text }) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { custom_id: string; url: string; body: Record<string, unknown> }),
+  );
+const contentOf = (customId: string, content: string): ResultLine => ({
+  ...succeeded(customId),
+  response: { status_code: 200, body: { choices: [{ message: { content } }] } },
+});
+
+describe('batch run with a prompt', () => {
+  it('asks for each row, and joins the answers to the columns of the table', async () => {
+    const { code, out } = await ask('--system', 'You judge {{ id }}.', '--set', 'temperature=0');
+    expect(code).toBe(0);
+    expect(uploaded()[0]).toEqual({
+      custom_id: 'row-1',
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: {
+        model: 'm',
+        messages: [
+          { role: 'system', content: 'You judge a.' },
+          { role: 'user', content: 'Classify: good' },
+        ],
+        temperature: 0,
+      },
+    });
+    expect(read('out.csv')).toBe(
+      'id,review,answer,finish_reason,input_tokens,output_tokens,error_code,error_message\r\n' +
+        'a,good,answer to row-1,,,,,\r\nb,bad,answer to row-2,,,,,\r\n',
+    );
+    expect(out).toContain('completed: 2 completed, 0 failed');
+    expect(files()).toEqual(['out.csv', 'r.csv']);
+  });
+
+  it('keeps failed rows, with their errors', async () => {
+    server.behavior.answer = (id) => (id === 'row-1' ? failed(id) : succeeded(id));
+    expect((await ask()).code).toBe(2);
+    expect(read('out.csv')).toContain('a,good,,,,,context_length_exceeded,too long\r\nb,bad,answer to row-2');
+  });
+
+  it('reads prompts from files, and ids from a column', async () => {
+    write('p.txt', 'Read {{ review }}');
+    await cli('r.csv', '--prompt', '@p.txt', '--id-column', 'id', '--model', 'm');
+    expect(uploaded().map(({ custom_id }) => custom_id)).toEqual(['a', 'b']);
+    expect(files()).toContain('r.output.csv');
+  });
+
+  it('spreads structured answers into columns', async () => {
+    const properties = { label: { type: 'string' }, score: { type: 'number' }, why: { type: 'array' } };
+    write('s.json', JSON.stringify({ type: 'object', properties }));
+    const answer = JSON.stringify({ label: '=1+1', score: 0.5, why: ['x'] });
+    server.behavior.answer = (id) => contentOf(id, id === 'row-1' ? answer : 'no idea');
+    expect((await ask('--schema', 's.json')).code).toBe(0);
+    expect(uploaded()[0]!.body['response_format']).toEqual({
+      type: 'json_schema',
+      json_schema: { name: 'answer', strict: true, schema: { type: 'object', properties } },
+    });
+    const [head, first, second] = read('out.csv').split('\r\n');
+    expect(head).toBe(
+      'id,review,label,score,why,finish_reason,input_tokens,output_tokens,error_code,error_message',
+    );
+    expect(first).toBe(`a,good,'=1+1,0.5,"[""x""]",,,,,`);
+    expect(second).toBe('b,bad,,,,,,,invalid_answer,The answer is not a JSON object: no idea');
+  });
+
+  it('keeps the text of JSON Lines, and gives new names to columns that exist', async () => {
+    write('in.jsonl', '{"n": 12345678901234567890, "answer": "old"}\n\n{ }\n');
+    await cli('in.jsonl', '--prompt', 'Q {{ n }}{{ answer }}', '--model', 'm', '-o', 'o.jsonl');
+    const tail =
+      '"finish_reason":null,"input_tokens":null,"output_tokens":null,"error_code":null,"error_message":null}';
+    expect(read('o.jsonl')).toBe(
+      `{"n": 12345678901234567890, "answer": "old","answer_2":"answer to line-1",${tail}\n` +
+        `{"answer_2":"answer to line-3",${tail}\n`,
+    );
+    expect(uploaded()[0]!.body['messages']).toEqual([{ role: 'user', content: 'Q 12345678901234567890old' }]);
+  });
+
+  it('writes another format by the ending of the output', async () => {
+    await cli(
+      'r.csv',
+      '--prompt',
+      '{{ review }}',
+      '--model',
+      'm',
+      '-o',
+      'o.jsonl',
+      '--answer-column',
+      'label',
+    );
+    expect(JSON.parse(read('o.jsonl').split('\n')[1]!)).toMatchObject({ id: 'b', label: 'answer to row-2' });
+  });
+
+  it('reads stdin and writes stdout', async () => {
+    const argv = ['batch', 'run', '-', '--prompt', '{{ t }}', '--model', 'm', '--format', 'jsonl'];
+    const { out } = await runCli(argv, { server, cwd, stdin: 't\nx\n' });
+    expect(JSON.parse(out.split('\n')[0]!)).toMatchObject({ t: 'x', answer: 'answer to row-1' });
+  });
+
+  it('asks equal requests once with --dedupe, and answers every row', async () => {
+    write(
+      'r.csv',
+      `id,review\n${['good', 'bad', 'good', 'good'].map((text, id) => `${id},${text}\n`).join('')}`,
+    );
+    const { err } = await ask('--dedupe');
+    expect(uploaded().map(({ custom_id }) => custom_id)).toEqual(['row-1', 'row-2']);
+    const answers = read('out.csv').split('\r\n').slice(1, -1);
+    expect(answers.map((line) => line.split(',')[2])).toEqual(
+      [1, 2, 1, 1].map((row) => `answer to row-${row}`),
+    );
+    expect(err).toContain('4 rows: 2 repeated, 2 requests to ask.');
+  });
+
+  it('has an endpoint for embeddings', async () => {
+    await ask('--endpoint', '/v1/embeddings');
+    expect(uploaded()[0]).toMatchObject({
+      url: '/v1/embeddings',
+      body: { model: 'm', input: 'Classify: good' },
+    });
+  });
+});
+
+describe('rows that cannot be asked', () => {
+  const bad = 'id,review\na,good\na,bad\n,x\nd,\ne,f,g\n';
+
+  it('are reported before anything is sent', async () => {
+    write('r.csv', bad);
+    const { code, err } = await cli(
+      'r.csv',
+      '--prompt',
+      '{{ review }}',
+      '--id-column',
+      'id',
+      '--model',
+      'm',
+      '-o',
+      'o.csv',
+    );
+    expect([code, err]).toEqual([
+      1,
+      `Error: 4 rows of r.csv cannot be asked.
+  row 2: an earlier row has the same id, 'a'
+  row 3: id is empty
+  row 4: the prompt is empty
+  row 5: the row has 3 cells, but 2 columns
+Nothing was sent. Correct them, or leave them out with --skip-bad.
+`,
+    ]);
+    expect(server.requests).toEqual([]);
+    expect(files()).toEqual(['r.csv']);
+  });
+
+  it('are left out with --skip-bad, and written to a file', async () => {
+    write('r.csv', bad);
+    const argv = [
+      '--prompt',
+      '{{ review }}',
+      '--id-column',
+      'id',
+      '--model',
+      'm',
+      '-o',
+      'o.csv',
+      '--skip-bad',
+    ];
+    expect((await cli('r.csv', ...argv)).code).toBe(0);
+    expect(read('o.csv').split('\r\n').slice(1)).toEqual(['a,good,answer to a,,,,,', '']);
+    const skipped = read('o.skipped.jsonl').trimEnd().split('\n');
+    expect(skipped.map((line) => (JSON.parse(line) as { row: number }).row)).toEqual([2, 3, 4, 5]);
+    expect(JSON.parse(skipped[2]!)).toEqual({
+      row: 4,
+      reason: 'the prompt is empty',
+      values: { id: 'd', review: '' },
+    });
+  });
+
+  it('are found by the rules of the server', async () => {
+    const { err } = await ask('--set', 'temperature=9');
+    expect(err).toContain('row 1: body.temperature: ');
+  });
+});
+
+describe('a table that cannot be used', () => {
+  it.each([
+    [['r.csv'], 'r.csv is a table: its columns are id, review.\nSay what to ask for each row'],
+    [['r.csv', '--prompt', '{{ review }}'], '--model is missing.'],
+    [
+      ['r.csv', '--prompt', '{{ x }}', '--model', 'm'],
+      "--prompt names the column 'x', which r.csv does not have",
+    ],
+    [['r.csv', '--prompt', 'p', '--id-column', 'ID', '--model', 'm'], "--id-column names the column 'ID'"],
+    [
+      ['l.jsonl', '--prompt', '{{ x }}', '--model', 'm'],
+      "--prompt names the column 'x', which l.jsonl does not have",
+    ],
+    [['empty.csv', '--prompt', 'p', '--model', 'm'], 'empty.csv is empty.'],
+    [['head.csv', '--prompt', 'p', '--model', 'm'], 'head.csv has no rows to ask for.'],
+    [
+      ['r.csv', '--prompt', '@none.txt', '--model', 'm'],
+      '--prompt names the file none.txt, which cannot be read.',
+    ],
+    [
+      ['r.csv', '--prompt', 'p', '--model', 'm', '--endpoint', '/v1/x'],
+      '--endpoint /v1/x takes no --prompt.',
+    ],
+  ])('%j', async (argv, message) => {
+    write('l.jsonl', '{"a":1}\n');
+    write('empty.csv', '');
+    write('head.csv', 'a,b\n');
+    const before = files();
+    const { code, err } = await cli(...argv);
+    expect([code, err]).toEqual([1, expect.stringContaining(`Error: ${message}`)]);
+    expect(server.requests).toEqual([]);
+    expect(files()).toEqual(before);
+  });
+});
+
+describe('an interrupted run of a table', () => {
+  const rows = Array.from({ length: 10_005 }, (_, row) => `${row},text ${row}\n`).join('');
+
+  it('resumes its batches and answers every row', async () => {
+    write('r.csv', `id,review\n${rows}`);
+    server.behavior.polls = 3;
+    const argv = ['batch', 'run', 'r.csv', '--prompt', '{{ review }}', '--model', 'm', '-o', 'out.csv'];
+    expect((await runCli(argv, { server, cwd, interrupt: duringWait })).code).toBe(130);
+    expect(existsSync(join(cwd, 'out.csv.offpeak.json'))).toBe(true);
+    const { code, err } = await runCli(argv, { server, cwd });
+    expect([code, err]).toEqual([0, expect.stringContaining('Resuming batch_1')]);
+    expect([server.files.size, server.batches.size]).toEqual([2, 2]);
+    const lines = read('out.csv').split('\r\n');
+    expect(lines).toHaveLength(10_007);
+    expect(lines[10_005]).toBe('10004,text 10004,answer to row-10005,,,,,');
+    expect(files()).toEqual(['out.csv', 'r.csv']);
+  });
+
+  it('refuses another prompt, and lost work files', async () => {
+    server.behavior.polls = 1000;
+    const argv = ['batch', 'run', 'r.csv', '--prompt', '{{ review }}', '--model', 'm', '-o', 'out.csv'];
+    await runCli(argv, { server, cwd, interrupt: duringWait });
+    expect((await ask()).err).toContain('belongs to a run of another input, or with other options');
+    rmSync(join(cwd, 'out.csv.offpeak.work'));
+    expect((await runCli(argv, { server, cwd })).err).toContain('out.csv.offpeak.work, which contained');
+  });
+});
