@@ -37,6 +37,7 @@ import { withLineFallbacks } from './inference/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
 import type { Counters } from './metrics/counters.ts';
 import { createRequestLimiter } from './limits/create-limiter.ts';
+import { createLimitReport } from './limits/limit-report.ts';
 import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts';
 import { createControls } from './operator/controls.ts';
 import { createResponses } from './responses/create-responses.ts';
@@ -156,8 +157,24 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     clock,
     defaults: { org: limits.perOrg, key: limits.perKey },
     subjects: exclusive
-      ? createLocalSubjects()
+      ? createLocalSubjects(clock)
       : createSharedSubjects({ ...shared, store: store.limits, process: ids.next('wrk_') }),
+  });
+  const limitReport = createLimitReport({
+    store,
+    limiter,
+    defaults: {
+      org: {
+        openBatches: limits.openBatchesPerOrg,
+        storedBytes: limits.storedBytes,
+        storedResponses: limits.storedResponses,
+        ...limits.perOrg,
+      },
+      key: limits.perKey,
+    },
+    responseBytesPerOrg: limits.responseBytesPerOrg,
+    idOf: peers.idOf,
+    clock: time,
   });
   const inference = withLimits(withFallbacks(service), limiter, catalog);
   const files = createFiles({
@@ -245,6 +262,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     webhooks,
     accounts,
     controls,
+    limitReport,
     ready,
     limits,
     dates: config.batch.dates,

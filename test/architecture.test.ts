@@ -73,6 +73,7 @@ const table: Record<string, Row> = {
       'responses',
       'events',
       'inference',
+      'limits',
       'operator',
       'accounts',
       'wire',

@@ -26,6 +26,7 @@ const commands: Record<string, readonly [about: string, load: () => Promise<obje
   audit: ['show and verify the log of administrative changes (admin key)', () => import('./access/audit.ts')],
   secrets: ['encryption of stored webhook secrets (admin key)', () => import('./access/secrets.ts')],
   usage: ['show usage and cost', () => import('./access/usage.ts')],
+  limits: ['show limits, and how much of each is used', () => import('./access/limits.ts')],
   config: ['check the configuration of a server', () => import('./server/config.ts')],
   doctor: ['probe every configured server and report what it supports', () => import('./server/doctor.ts')],
   backup: [

@@ -19,6 +19,7 @@ import type {
   RemoteHistory,
   RemoteKey,
   RemoteRotation,
+  RemoteLimits,
   RemoteLineDetail,
   RemoteModel,
   RemoteOrg,
@@ -221,12 +222,14 @@ export function createClient(options: TransportOptions) {
     },
 
     usage: (query: Call['query']) => get<ShownUsage>(apiPath('usage'), query),
+    limits: () => get<RemoteLimits>(apiPath('limits')),
 
     /** Requires the scope `admin`, as `keys` does. */
     orgs: {
       create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(apiPath('admin', 'orgs'), fields),
       list: (query: PageQuery = {}) => get<Page<RemoteOrg>>(apiPath('admin', 'orgs'), { ...query }),
       get: (id: string) => get<RemoteOrg>(apiPath('admin', 'orgs', id)),
+      limits: (id: string) => get<RemoteLimits>(apiPath('admin', 'orgs', id, 'limits')),
       update: (id: string, fields: OrgFields) => patch<RemoteOrg>(apiPath('admin', 'orgs', id), fields),
     },
     audit: {
@@ -268,6 +271,7 @@ export function createClient(options: TransportOptions) {
       list: (query: PageQuery & { org_id?: string | undefined }) =>
         get<Page<RemoteKey>>(apiPath('admin', 'keys'), { ...query }),
       get: (id: string) => get<RemoteKey>(apiPath('admin', 'keys', id)),
+      limits: (id: string) => get<RemoteLimits>(apiPath('admin', 'keys', id, 'limits')),
       update: (id: string, fields: KeyFields & { disabled?: boolean | undefined }) =>
         patch<RemoteKey>(apiPath('admin', 'keys', id), fields),
       rotate: (id: string, overlap: number) =>

@@ -11,6 +11,7 @@ import type { presentBatch, presentEstimate } from '../wire/batch/present.ts';
 import type { presentHistory } from '../wire/batch/history.ts';
 import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
+import type { presentLimits } from '../wire/usage/limits.ts';
 import type { presentDelivery, presentWebhook } from '../wire/webhooks/webhook.ts';
 
 // Resources of a server of this version. Other versions may omit optional fields or add new ones.
@@ -83,6 +84,10 @@ type Listed = ReturnType<typeof presentModel>;
 export type RemoteModel = Pick<Listed, 'id'> & Partial<Listed>;
 export type RemoteOrg = ReturnType<typeof presentOrg>;
 export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period' | 'hard'>;
+
+/** Limits in force of an org, and possibly of a key, with their use. */
+export type RemoteLimits = ReturnType<typeof presentLimits>;
+export type RemoteLimit = RemoteLimits['data'][number];
 
 export interface AuditPage extends Page<AuditEntry> {
   /** Last entry of the log; null for an empty log. */

@@ -51,6 +51,11 @@ export function roomIn(meter: Meter, limit: number): number {
   return Math.max(0, Math.floor((limit * unit - meter.level) / unit));
 }
 
+/** Amount that fills a drained meter, rounded up. */
+export function usedOf(meter: Meter): number {
+  return Math.ceil(meter.level / unit);
+}
+
 /** Milliseconds until `amount`, which is at most the limit, fits into a drained meter. */
 export function waitFor(meter: Meter, limit: number, amount: number): number {
   const excess = meter.level + amount * unit - limit * unit;

@@ -1,8 +1,7 @@
 import type { Limits } from '../core/limits.ts';
-import { type Rate, rateFields, rates, type RateState } from '../core/rates.ts';
+import { rateFields, rates, type RateState } from '../core/rates.ts';
+import type { Kind } from './kinds.ts';
 import type { Admission, TokenAmounts } from './limiter.ts';
-
-export type Kind = Rate | 'concurrent';
 
 /** Time after which a request in flight may have ended. */
 export const concurrentRetryMs = 1_000;

@@ -15,7 +15,7 @@ function setUp(defaults: Partial<CallerLimits> = {}) {
   const limiter = createRequestLimiter({
     clock,
     defaults: { org: {}, key: {}, ...defaults },
-    subjects: createLocalSubjects(),
+    subjects: createLocalSubjects(clock),
   });
   let rates: readonly RateState[] = [];
   const admit = (own: Partial<CallerLimits> = {}, tokens: TokenAmounts = none, ids = ['org_a', 'key_a']) =>

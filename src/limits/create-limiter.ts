@@ -4,6 +4,7 @@ import type { CallerLimits, Limits } from '../core/limits.ts';
 import type { RateState } from '../core/rates.ts';
 import { addNeeds, longestWait, type Need, rateStates, take } from './admit.ts';
 import type { Admission, RequestLimiter } from './limiter.ts';
+import { requestLimitUses } from './limit-use.ts';
 import { refusal } from './refusal.ts';
 import type { Subjects } from './subjects.ts';
 
@@ -56,6 +57,10 @@ export function createRequestLimiter(deps: {
   return {
     get size() {
       return subjects.size;
+    },
+    async read(owners) {
+      const uses = await subjects.read(owners);
+      return owners.map(({ limits }, at) => requestLimitUses(limits, uses[at]!));
     },
     apply: ({ limits }) => hasDefaults || hasAny(limits?.org) || hasAny(limits?.key),
     admit(caller, estimate, onRates) {

@@ -1,6 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
 import type { RateState } from '../core/rates.ts';
+import type { LimitedOwner, RequestLimitUse } from './limit-use.ts';
 
 /** Tokens of a request: an estimate of its input, and the most that it may generate. */
 export interface TokenAmounts {
@@ -20,6 +21,8 @@ export interface Admission {
 export interface RequestLimiter extends Service {
   /** Number of orgs and keys in memory. */
   readonly size: number;
+  /** Use of limits on single requests by all processes, for each owner in turn. */
+  read(owners: readonly LimitedOwner[]): Promise<RequestLimitUse[][]>;
   /** True if any limit applies to the caller. */
   apply(caller: Caller): boolean;
   /**

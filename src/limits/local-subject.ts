@@ -1,6 +1,19 @@
-import { drain, emptyMeter, fill, type Meter, type Rate, resetOf, roomIn, waitFor } from '../core/rates.ts';
-import { type Bucket, concurrentRetryMs, type Kind, type Subject } from './admit.ts';
+import type { RequestLimits } from '../core/limits.ts';
+import {
+  drain,
+  emptyMeter,
+  fill,
+  type Meter,
+  type Rate,
+  rateFields,
+  resetOf,
+  roomIn,
+  waitFor,
+} from '../core/rates.ts';
+import { type Bucket, concurrentRetryMs, type Subject } from './admit.ts';
+import type { Kind } from './kinds.ts';
 import type { Kept } from './subject-map.ts';
+import type { SubjectUse } from './limit-use.ts';
 
 /** Use of the limits of one org or key, in the only process on its database. */
 export class LocalSubject implements Subject, Kept {
@@ -13,6 +26,13 @@ export class LocalSubject implements Subject, Kept {
     let bucket = this.#rates.get(kind);
     if (!bucket) this.#rates.set(kind, (bucket = new LocalRate()));
     return bucket;
+  }
+
+  /** Use of these limits. */
+  use(limits: RequestLimits, now: number): SubjectUse {
+    const meters: SubjectUse['meters'] = {};
+    for (const [rate, bucket] of this.#rates) meters[rate] = bucket.read(limits[rateFields[rate]] ?? 0, now);
+    return { meters, inFlight: this.#concurrent.inFlight };
   }
 
   isEmpty(now: number): boolean {
@@ -41,6 +61,12 @@ class LocalRate implements Bucket {
   state(limit: number, now: number) {
     this.#drain(limit, now);
     return { remaining: roomIn(this.#meter, limit), resetMs: resetOf(this.#meter, limit) };
+  }
+
+  read(limit: number, now: number): Meter {
+    const meter = { ...this.#meter };
+    drain(meter, limit, now);
+    return meter;
   }
 
   isEmpty(now: number): boolean {

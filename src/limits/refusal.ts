@@ -1,11 +1,12 @@
 import { ApiError } from '../core/errors.ts';
 import type { Need } from './admit.ts';
+import { kindNames } from './kinds.ts';
 
 const units = {
-  requests: ['requests per minute', 'requests_per_minute'],
-  inputTokens: ['input tokens per minute', 'input_tokens_per_minute'],
-  outputTokens: ['output tokens per minute', 'output_tokens_per_minute'],
-  concurrent: ['concurrent requests', 'concurrent_requests'],
+  requests: 'requests per minute',
+  inputTokens: 'input tokens per minute',
+  outputTokens: 'output tokens per minute',
+  concurrent: 'concurrent requests',
 } as const;
 
 /** Error for a request that the limit of `need` refuses for `waitMs`. */
@@ -16,7 +17,7 @@ export function refusal(need: Need, waitMs: number, now: number): ApiError {
 }
 
 function message({ owner, kind, limit, amount, bucket }: Need, waitMs: number, now: number): string {
-  const [unit, field] = units[kind];
+  const [unit, field] = [units[kind], kindNames[kind]];
   const whose = owner === 'org' ? 'organization' : 'API key';
   if (limit === 0)
     return `The limit of this ${whose}, 0 ${unit} (${field}), allows no requests. Ask the operator to raise it.`;

@@ -1,6 +1,7 @@
 import { drain, emptyMeter, type Meter, type Rate, resetOf, roomIn, unit, waitFor } from '../core/rates.ts';
 import type { RateRequest, Share, ShareRequest } from '../core/shared-use.ts';
-import { type Bucket, concurrentRetryMs, type Kind, type Subject } from './admit.ts';
+import { type Bucket, concurrentRetryMs, type Subject } from './admit.ts';
+import type { Kind } from './kinds.ts';
 import type { Kept } from './subject-map.ts';
 
 /** Time after a share that fell short in which no other is asked for. */
@@ -47,6 +48,12 @@ export class SharedSubject implements Subject, Kept {
     return !this.isActive;
   }
 
+  /** Requests in flight, and the part of the shares that is not used; negative after use beyond them. */
+  get own(): { unused: Partial<Record<Rate, number>>; inFlight: number } {
+    const unused = Object.fromEntries([...this.#rates].map(([rate, { credit }]) => [rate, credit]));
+    return { unused, inFlight: this.#concurrent?.inFlight ?? 0 };
+  }
+
   /** Request for the next share; `receive` must follow. */
   request(now: number, reason: Reason): ShareRequest {
     const rates: ShareRequest['rates'] = {};
@@ -80,6 +87,10 @@ class SharedRate implements SharedBucket {
 
   constructor(onUse: () => void) {
     this.#onUse = onUse;
+  }
+
+  get credit(): number {
+    return this.#credit;
   }
 
   get isActive(): boolean {
@@ -159,6 +170,10 @@ class SharedPlaces implements SharedBucket {
   #fullUntil = 0;
   /** Places of the other processes when they were last read. */
   #others = 0;
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
 
   get isActive(): boolean {
     return this.#places > 0 || this.#inFlight > 0;

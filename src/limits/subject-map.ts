@@ -24,6 +24,11 @@ export class SubjectMap<S extends Kept> {
     return this.#subjects.size;
   }
 
+  /** Undefined for a subject without requests. Does not count as a use. */
+  find(id: string): S | undefined {
+    return this.#subjects.get(id);
+  }
+
   of(id: string, now: number): S {
     let subject = this.#subjects.get(id);
     if (!subject) {

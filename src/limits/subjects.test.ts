@@ -34,6 +34,7 @@ class World {
   process(name: string): RequestLimiter {
     const { clock } = this;
     const store = {
+      read: (ids: readonly string[]) => this.store.limits.read(ids),
       removeUnused: (before: number) => this.store.limits.removeUnused(before),
       share: async (...args: Parameters<typeof this.store.limits.share>) => {
         this.queries++;
@@ -291,5 +292,53 @@ describe('a request that ends after its process stopped using the limit', () => 
     await world.clock.advance(3_600_000);
     await admit(10_000);
     expect(await world.attempt(0, org, asked(1_000))).toBeInstanceOf(ApiError);
+  });
+});
+
+describe('the use of limits', () => {
+  const limits = { requestsPerMinute: 60, concurrentRequests: 10 };
+  const read = (at: number) =>
+    world.processes[at]!.read([{ id: 'org_a', limits }]).then(([uses]) =>
+      Object.fromEntries(uses!.map((use) => [use.name, use])),
+    );
+  const used = async (at: number) => {
+    const { requests_per_minute: rate, concurrent_requests: places } = await read(at);
+    return [rate!.used, places!.used];
+  };
+
+  it('is that of all processes, and reading it takes nothing', async () => {
+    world = await new World().start(3);
+    expect(await used(0)).toEqual([0, 0]);
+    const first = await world.admitted(0, 4, limits);
+    await world.admitted(1, 2, limits);
+    for (const at of [0, 1, 2]) expect(await used(at)).toEqual([6, 6]);
+    for (const each of first) each.end(none);
+    // Three have drained; of the share that each process took for its second second, one is not returned.
+    await world.clock.advance(3_000);
+    for (const at of [0, 1, 2]) expect(await used(at)).toEqual([5, 2]);
+    expect(await world.admitted(2, 60, limits)).toHaveLength(8);
+  });
+
+  it('has the times at which something and everything is free', async () => {
+    world = await new World().start(2);
+    expect((await read(0)).requests_per_minute).toMatchObject({ used: 0, waitMs: 0, resetMs: 0 });
+    for (const each of await world.admitted(0, 60, { requestsPerMinute: 60 })) each.end(none);
+    expect((await read(1)).requests_per_minute).toMatchObject({ used: 60, waitMs: 1_000, resetMs: 60_000 });
+    await world.clock.advance(30_000);
+    expect((await read(1)).requests_per_minute).toMatchObject({ used: 31, waitMs: 0, resetMs: 31_000 });
+    const [uses] = await world.processes[0]!.read([{ id: 'org_a', limits: { requestsPerMinute: 0 } }]);
+    expect(uses).toEqual([{ name: 'requests_per_minute', limit: 0, used: 0, waitMs: null, resetMs: null }]);
+  });
+
+  it('may exceed a limit on tokens', async () => {
+    world = await new World().start(2);
+    const tokens = { outputTokensPerMinute: 100 };
+    const admission = await world.attempt(0, tokens, { inputTokens: 0, outputTokens: 50 });
+    const tokensOf = (at: number) => world.processes[at]!.read([{ id: 'org_a', limits: tokens }]);
+    expect((await tokensOf(1))[0]).toMatchObject([{ used: 50 }]);
+    (admission as Admission).end({ inputTokens: 0, outputTokens: 250 });
+    expect((await tokensOf(0))[0]).toMatchObject([{ used: 250, resetMs: 150_000 }]);
+    await world.clock.advance(1_000);
+    expect((await tokensOf(1))[0]).toMatchObject([{ used: 249, waitMs: 89_600 }]);
   });
 });

@@ -1,8 +1,10 @@
 import { type Clock, dayMs, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
+import { readUse } from '../core/shared-use.ts';
 import type { LimitStore } from '../store/contract/limits.ts';
 import type { Need, Subject } from './admit.ts';
+import type { LimitedOwner, SubjectUse } from './limit-use.ts';
 import { LocalSubject } from './local-subject.ts';
 import { type Reason, SharedSubject } from './shared-subject.ts';
 import { SubjectMap } from './subject-map.ts';
@@ -11,18 +13,23 @@ import { SubjectMap } from './subject-map.ts';
 export interface Subjects extends Service {
   readonly size: number;
   of(id: string, now: number): Subject;
+  /** Use of the limits of orgs and keys by all processes, in their order. */
+  read(owners: readonly LimitedOwner[]): Promise<SubjectUse[]>;
   /** Takes shares for needs that lack them. Resolves when they should be checked again. */
   fetch(needs: readonly Need[]): Promise<void>;
 }
 
 /** Subjects of a process that alone uses its database. */
-export function createLocalSubjects(): Subjects {
+export function createLocalSubjects(clock: Pick<Clock, 'monotonic'>): Subjects {
   const subjects = new SubjectMap(() => new LocalSubject());
+  const unused: SubjectUse = { meters: {}, inFlight: 0 };
   return {
     get size() {
       return subjects.size;
     },
     of: (id, now) => subjects.of(id, now),
+    read: async (owners) =>
+      owners.map(({ id, limits }) => subjects.find(id)?.use(limits, clock.monotonic()) ?? unused),
     fetch: () => Promise.resolve(),
     start: () => Promise.resolve(),
     stop: () => Promise.resolve(),
@@ -112,6 +119,14 @@ export function createSharedSubjects({ store, process, clock, log }: SharedSubje
       return subjects.size;
     },
     of: (id, now) => subjects.of(id, now),
+
+    async read(owners) {
+      const uses = await store.read(owners.map(({ id }) => id));
+      return owners.map(({ id, limits }) => {
+        const own = subjects.find(id)?.own ?? { unused: {}, inFlight: 0 };
+        return readUse(uses[id] ?? { meters: {}, held: {} }, process, limits, own, clock.now());
+      });
+    },
 
     fetch(needs) {
       for (const { subject, bucket, amount, limit } of needs) {

@@ -16,6 +16,7 @@ import type { Files } from '../files/files.ts';
 import type { Capacity } from '../inference/capacity.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { Peers } from '../inference/peers.ts';
+import type { LimitReport } from '../limits/limit-report.ts';
 import type { Controls } from '../operator/controls.ts';
 import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
@@ -38,6 +39,7 @@ export interface Services {
   accounts: Accounts;
   recentRequests: RecentRequests;
   controls: Controls;
+  limitReport: LimitReport;
   clock: Clock;
   log: Log;
   limits: ServerLimits;

@@ -84,6 +84,24 @@ it('lists whole or in part, with names of orgs and what keys have spent', async 
   expect((await cli('keys', 'list', '-n', '1')).out.trimEnd().split('\n')).toHaveLength(1);
 });
 
+it('shows how much of each limit is used, of the own key and of any org and key', async () => {
+  await cli('orgs', 'create', 'search', '--limit', 'requests_per_minute=100');
+  const { id, key } = await json('keys', 'create', '--org', 'search', '--limit', 'open_batches=2');
+  const own = await runCli(['limits'], { fetch, cwd: running.data, env: env({ OFFPEAK_API_KEY: key }) });
+  const line = /^open_batches\tkey\t0 of 2\t2\t\t$/m;
+  expect(own.out).toMatch(line);
+  expect(own.err).toMatch(/^Org search \(org_\w+\), key key_\w+\.$/m);
+  expect((await cli('limits', '--key-id', id)).out).toMatch(line);
+  const ofOrg = await cli('limits', '--org', 'search');
+  expect(ofOrg.out).toMatch(/^requests_per_minute\torg\t0 of 100\t100\t\t$/m);
+  expect(ofOrg.out).not.toMatch(line);
+  expect(await json('limits', '--org', 'search')).toMatchObject({ org: 'search', key_id: null });
+  expect(await refusal(['limits', '--org', 'search'], { OFFPEAK_ADMIN_KEY: key })).toEqual([
+    expect.stringMatching(/permission_denied/),
+    expect.any(String),
+  ]);
+});
+
 it('shows the usage of all orgs with the admin key alone, and names the scope', async () => {
   const note = async (argv: string[], more: Record<string, string> = {}) =>
     /^(.*), from /.exec((await refusal(argv, more))[0]!)?.[1];

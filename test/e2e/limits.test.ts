@@ -61,5 +61,15 @@ function limitTests(server: PostgresServer): void {
       expect(statuses.filter((status) => status === 200)).toHaveLength(30);
       expect(await ask(running[0]!)).toBe(429);
     });
+
+    it('are reported by both processes', async () => {
+      await start({ requestsPerMinute: 30 });
+      for (let at = 0; at < 5; at++) await ask(running[at % 2]!);
+      for (const { url, key } of running) {
+        const answer = await fetch(`${url}/v1/limits`, { headers: { authorization: `Bearer ${key}` } });
+        const { data } = (await answer.json()) as { data: { name: string; used: number }[] };
+        expect(data.find(({ name }) => name === 'requests_per_minute')).toMatchObject({ limit: 30, used: 5 });
+      }
+    });
   });
 }

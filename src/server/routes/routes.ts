@@ -10,6 +10,7 @@ import { controlRoutes } from './controls.ts';
 import { conversationRoutes } from './conversations.ts';
 import { fileRoutes } from './files.ts';
 import { generationRoutes } from './generation.ts';
+import { limitRoutes } from './limits.ts';
 import { loadRoutes } from './load.ts';
 import { messageBatchRoutes } from './message-batches.ts';
 import { messageRoutes } from './messages.ts';
@@ -38,6 +39,7 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...usageRoutes,
   ...organizationRoutes,
+  ...limitRoutes,
   ...adminRoutes,
   ...secretsRoutes,
   ...adminBatchRoutes,

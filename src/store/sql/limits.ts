@@ -41,6 +41,11 @@ export function createLimits(db: Db): LimitStore {
         return shares;
       }),
 
+    async read(ids) {
+      const rows = await uses.among(db, 'id', ids);
+      return Object.fromEntries(rows.map(({ id, used }) => [id, used]));
+    },
+
     async removeUnused(before) {
       await uses.remove(db, { 'used_at < ?': before });
     },

@@ -70,7 +70,7 @@ export const operations: {
     ...engine('rollUp forgetWriters newest'),
   },
   controls: { ...engine('read'), ...requests('pause resume drain undrain') },
-  limits: engine('share removeUnused'),
+  limits: { ...engine('share removeUnused'), ...requests('read') },
   storage: requests('stored'),
   webhooks: requests(
     'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release waiting removeDeliveries',

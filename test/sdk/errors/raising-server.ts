@@ -74,6 +74,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     ...parts,
     accounts,
     controls: {} as never,
+    limitReport: {} as never,
     inference,
     capacity,
     catalog,

@@ -27,6 +27,7 @@ import { createInference } from '../../../src/inference/create-inference.ts';
 import type { Capacity } from '../../../src/inference/capacity.ts';
 import { withLimits } from '../../../src/inference/with-limits.ts';
 import { createRequestLimiter } from '../../../src/limits/create-limiter.ts';
+import { createLimitReport } from '../../../src/limits/limit-report.ts';
 import { createLocalSubjects } from '../../../src/limits/subjects.ts';
 import type { Peers } from '../../../src/inference/peers.ts';
 import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
@@ -162,7 +163,24 @@ export async function startServer(
   const limiter = createRequestLimiter({
     clock,
     defaults: { org: {}, key: {}, ...requestLimits },
-    subjects: createLocalSubjects(),
+    subjects: createLocalSubjects(clock),
+  });
+  const limitReport = createLimitReport({
+    store,
+    limiter,
+    defaults: {
+      org: {
+        openBatches: 1000,
+        storedBytes: testLimits.storedBytes,
+        storedResponses: testLimits.storedResponses,
+        ...requestLimits?.org,
+        ...queueLimits?.perOrg,
+      },
+      key: { ...requestLimits?.key, ...queueLimits?.perKey },
+    },
+    responseBytesPerOrg: testLimits.responseBytesPerOrg,
+    idOf: peers.idOf,
+    clock,
   });
   const inference = withLimits(service.inference, limiter, catalog);
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
@@ -257,6 +275,7 @@ export async function startServer(
     responses,
     accounts,
     controls,
+    limitReport,
     clock,
     ids,
     log,

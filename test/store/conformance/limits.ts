@@ -36,6 +36,16 @@ export function limitTests(on: Stores): void {
       expect(await share(0, 0, -60_000)).toEqual({ requests: { granted: 0, level: 100 * unit } });
     });
 
+    test('can be read without taking any', async () => {
+      expect(await on.store.limits.read(['org_a'])).toEqual({});
+      await on.store.limits.share('p', { org_a: ask(30), key_b: ask(0) }, start);
+      const read = () => on.other.limits.read(['org_a', 'org_c']);
+      const meters = { requests: { level: 30 * unit, at: start } };
+      const use = { org_a: { meters, held: { p: { places: 3, until: expect.any(Number) } } } };
+      expect(await read()).toEqual(use);
+      expect(await read()).toEqual(use);
+    });
+
     test('are forgotten when they were not used for long', async () => {
       await on.store.limits.share('p', { org_a: ask(100) }, start);
       await on.store.limits.removeUnused(start);
