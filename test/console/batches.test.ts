@@ -99,7 +99,8 @@ function batchTests(chromium: Browser): void {
       await page.getByRole('button', { name: 'Close' }).click();
       await row(page, 'bulk three').getByText('Paused').waitFor();
       expect(await row(page, 'bulk two').getByText('Paused').count()).toBe(0);
-      await actions(page, 'All that match').getByRole('button', { name: 'Resume' }).click();
+      await page.getByRole('button', { name: 'Actions' }).click();
+      await actions(page, 'All batches that match').getByRole('button', { name: 'Resume' }).click();
       await page.getByRole('button', { name: 'Resume 2 batches' }).click();
       await page.getByText('2 of').waitFor();
       await page.getByRole('button', { name: 'Close' }).click();
@@ -119,7 +120,7 @@ function batchTests(chromium: Browser): void {
       await close();
       const other = await openConsole(chromium, app.url, { key: viewer, path: '/batches' });
       await other.page.getByText('There are no batches yet.').waitFor();
-      expect(await actions(other.page, 'All that match').count()).toBe(0);
+      expect(await other.page.getByRole('button', { name: 'Actions' }).count()).toBe(0);
       expect(await other.page.getByRole('checkbox', { name: /Select/ }).count()).toBe(0);
       await other.close();
     });

@@ -55,7 +55,7 @@ function newBatchTests(chromium: Browser): void {
       await close();
     });
 
-    it('is priced, named and created; its lines are one click away', async () => {
+    it('is priced, named and created; the batch is one click away', async () => {
       const { page, faults, close } = await opened(chatLines(30));
       await page.getByText('The file is valid.').waitFor();
       await page.getByRole('button', { name: 'Upload and show the cost' }).click();
@@ -67,8 +67,10 @@ function newBatchTests(chromium: Browser): void {
       await page.getByText('The batch was created.').waitFor();
       const [made] = await batches();
       expect(made).toMatchObject({ metadata: { name: 'from the console' }, request_counts: { total: 30 } });
-      await page.getByRole('link', { name: /Lines of/ }).click();
-      await page.getByRole('heading', { name: 'Lines of from the console' }).waitFor();
+      await page.getByRole('link', { name: 'Watch from the console' }).click();
+      await page.getByRole('heading', { name: 'from the console' }).waitFor();
+      await page.getByRole('link', { name: 'Lines', exact: true }).click();
+      await page.getByRole('table', { name: 'Lines' }).waitFor();
       expect(await files()).not.toEqual([]);
       expect(faults).toEqual([]);
       await close();

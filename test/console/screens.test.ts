@@ -12,7 +12,7 @@ function screenTests(chromium: Browser): void {
   let showcase: Showcase;
   beforeAll(async () => {
     buildConsole();
-    showcase = await startShowcase(0.02);
+    showcase = await startShowcase({ scale: 0.02, progressMs: 30_000, days: 2 });
   });
   afterAll(async () => {
     await chromium.close();

@@ -33,18 +33,24 @@ export function batchListKey(isAdmin: boolean, filters: BatchFilters) {
   return ['batches', isAdmin, filters] as const;
 }
 
+/** One page of batches, newest first: of all orgs for an admin, otherwise of the own org. */
+export async function fetchBatches(
+  isAdmin: boolean,
+  { waiting, org, ...rest }: BatchFilters,
+  { limit, after, signal }: { limit: number; after?: string | undefined; signal: AbortSignal },
+): Promise<BatchPage> {
+  const query = { ...rest, waiting: waiting as 'any' | undefined, limit, after };
+  if (isAdmin) return bodyOf(api.GET('/v1/admin/batches', { params: { query: { ...query, org } }, signal }));
+  return bodyOf(api.GET('/v1/batches', { params: { query }, signal }));
+}
+
 /** Pages of batches, newest first. They are kept up to date by events. */
 export function batchListQuery(isAdmin: boolean, filters: BatchFilters) {
   return infiniteQueryOptions({
     queryKey: batchListKey(isAdmin, filters),
     initialPageParam: undefined as string | undefined,
-    async queryFn({ pageParam, signal }): Promise<BatchPage> {
-      const { waiting, ...rest } = filters;
-      const query = { ...rest, waiting: waiting as 'any' | undefined, limit: pageSize, after: pageParam };
-      if (isAdmin) return bodyOf(api.GET('/v1/admin/batches', { params: { query }, signal }));
-      const { org: _, ...own } = query;
-      return bodyOf(api.GET('/v1/batches', { params: { query: own }, signal }));
-    },
+    queryFn: ({ pageParam, signal }) =>
+      fetchBatches(isAdmin, filters, { limit: pageSize, after: pageParam, signal }),
     getNextPageParam: (page) => (page.has_more ? page.data.at(-1)?.id : undefined),
     staleTime: 30_000,
   });

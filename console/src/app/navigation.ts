@@ -1,16 +1,29 @@
 import { hasScope, type Scope, type Session } from '../api/session.ts';
 
-/** Screens in the order of the menu. */
-const entries = [
-  entry('/', 'Overview'),
-  entry('/batches', 'Batches', 'admin:read', 'batches:read'),
-  entry('/batches/new', 'New batch', 'batches'),
-  entry('/requests', 'Requests', 'admin:read'),
-  entry('/usage', 'Usage', 'usage'),
-  entry('/keys', 'Keys'),
-  entry('/operations', 'Operations', 'admin:read', 'batches:read'),
-  entry('/playground', 'Playground', 'inference'),
+/** Screens in the order of the menu, in groups: the work, a trial, and the administration. */
+const groups = [
+  [
+    entry('/', 'Overview'),
+    entry('/batches', 'Batches', 'admin:read', 'batches:read'),
+    entry('/batches/new', 'New batch', 'batches'),
+    entry('/requests', 'Requests', 'admin:read'),
+    entry('/playground', 'Playground', 'inference'),
+  ],
+  [
+    entry('/usage', 'Usage', 'usage'),
+    entry('/keys', 'Keys'),
+    entry('/operations', 'Operations', 'admin:read', 'batches:read'),
+  ],
 ];
+const entries = groups.flatMap((group) =>
+  group.map((each, index) => ({
+    ...each,
+    /** True at the begin of a group. */
+    startsGroup: index === 0,
+    /** True where addresses below this one belong to another entry. */
+    isExact: each.to === '/' || each.to === '/batches/new',
+  })),
+);
 
 export type NavigationEntry = (typeof entries)[number];
 

@@ -27,29 +27,27 @@ export function Shell({ session }: { session: Session }) {
         <Link to="/" className={css.name}>
           Offpeak
         </Link>
-        <p className={css.who}>
-          <span className={css.org}>{session.org ?? session.org_id}</span>
-          <span className={css.key} title={session.key_id}>
-            {session.key || session.key_id}
-          </span>
-        </p>
-        <Button kind="quiet" title="Ctrl+K" onClick={() => setOverlay('palette')}>
-          Go to
-        </Button>
+        <button type="button" className={css.goTo} onClick={() => setOverlay('palette')}>
+          <span>Go to</span>
+          <span className={css.goToWhat}>a screen, a batch, an org</span>
+          <kbd aria-hidden="true">{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
+        </button>
+        <Who session={session} />
         <Button kind="quiet" onClick={() => signOut.mutate()} isBusy={signOut.isPending}>
           Sign out
         </Button>
       </header>
       <nav ref={menu} id="navigation" popover="auto" aria-label="Screens" className={css.navigation}>
         <ul>
-          {navigationFor(session).map(({ to, label }) => (
-            <li key={to}>
-              <Link to={to} activeOptions={{ exact: to === '/' }} className={css.entry}>
+          {navigationFor(session).map(({ to, label, isExact, startsGroup }) => (
+            <li key={to} data-starts-group={startsGroup}>
+              <Link to={to} activeOptions={{ exact: isExact }} className={css.entry}>
                 {label}
               </Link>
             </li>
           ))}
         </ul>
+        <Who session={session} />
         <p className={css.about}>
           <a href="/docs/">Documentation</a>
           <span>{session.version}</span>
@@ -64,6 +62,25 @@ export function Shell({ session }: { session: Session }) {
       <Overlays open={overlay} onOpen={setOverlay} />
     </div>
   );
+}
+
+/** Org and key of the session: in the header, on narrow screens in the menu. */
+function Who({ session: { org, org_id: orgId, key, key_id: keyId } }: { session: Session }) {
+  return (
+    <p className={css.who}>
+      <span className={css.org}>{org ?? orgId}</span>
+      <span className={css.key} title={keyId}>
+        {key || shortKey(keyId)}
+      </span>
+    </p>
+  );
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+/** End of the id of a key without a name. */
+function shortKey(id: string): string {
+  return `key …${id.slice(-6)}`;
 }
 
 /** Says that the server does not answer. What is on the screen stays there. */

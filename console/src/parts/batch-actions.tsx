@@ -14,6 +14,7 @@ import { Dialog } from './dialog.tsx';
 import { ErrorState } from './error-state.tsx';
 import { count, counted } from './format.ts';
 import { Loading } from './loading.tsx';
+import { Popover } from './popover.tsx';
 import css from './batch-actions.module.css';
 
 const words: Readonly<Record<ActionKind, { name: string; verb: string; past: string; note: string }>> = {
@@ -47,7 +48,6 @@ const allKinds = Object.keys(words) as ActionKind[];
 interface BatchActionsProps {
   /** Names what the actions change. */
   label: string;
-  isLabelShown?: boolean;
   isAdmin: boolean;
   /** Batches by ids or by a filter. */
   target: Omit<ActionRequest, 'action'>;
@@ -56,28 +56,13 @@ interface BatchActionsProps {
 }
 
 /** Buttons for actions on batches. Each shows first what it would change. */
-export function BatchActions({
-  label,
-  isLabelShown = false,
-  isAdmin,
-  target,
-  kinds = allKinds,
-}: BatchActionsProps) {
+export function BatchActions({ label, isAdmin, target, kinds = allKinds }: BatchActionsProps) {
   const [action, setAction] = useState<ActionKind | null>(null);
   return (
     <>
       {kinds.length > 0 && (
         <div role="group" aria-label={label} className={css.actions}>
-          {isLabelShown && (
-            <span className={css.quiet} aria-hidden>
-              {label}
-            </span>
-          )}
-          {kinds.map((kind) => (
-            <Button key={kind} kind={kind === 'cancel' ? 'danger' : 'normal'} onClick={() => setAction(kind)}>
-              {words[kind].name}
-            </Button>
-          ))}
+          <ActionButtons kinds={kinds} onChoose={setAction} />
         </div>
       )}
       {action && (
@@ -85,6 +70,37 @@ export function BatchActions({
       )}
     </>
   );
+}
+
+/** The same behind one button, for actions that are seldom wanted. */
+export function BatchActionsMenu({ label, isAdmin, target }: Omit<BatchActionsProps, 'kinds'>) {
+  const [action, setAction] = useState<ActionKind | null>(null);
+  return (
+    <>
+      <Popover label="Actions" title={label} isMenu>
+        <div className={css.menu}>
+          <p className={css.quiet}>{label}</p>
+          <ActionButtons kinds={allKinds} onChoose={setAction} />
+        </div>
+      </Popover>
+      {action && (
+        <ActionDialog isAdmin={isAdmin} request={{ ...target, action }} onClose={() => setAction(null)} />
+      )}
+    </>
+  );
+}
+
+interface ActionButtonsProps {
+  kinds: readonly ActionKind[];
+  onChoose: (kind: ActionKind) => void;
+}
+
+function ActionButtons({ kinds, onChoose }: ActionButtonsProps) {
+  return kinds.map((kind) => (
+    <Button key={kind} kind={kind === 'cancel' ? 'danger' : 'normal'} onClick={() => onChoose(kind)}>
+      {words[kind].name}
+    </Button>
+  ));
 }
 
 interface ActionDialogProps {

@@ -1,7 +1,7 @@
 import { linesNotRun } from '../../../src/core/line.ts';
 import { Bar } from './bar.tsx';
 import css from './batch-progress.module.css';
-import { count, percent } from './format.ts';
+import { compact, count, percent } from './format.ts';
 
 interface BatchProgressProps {
   batch: {
@@ -11,7 +11,7 @@ interface BatchProgressProps {
   };
 }
 
-/** Lines of a batch that are done, failed and running, as a bar and in percent. */
+/** Lines of a batch that are done, failed and running, as a bar and in percent of all. */
 export function BatchProgress({ batch }: BatchProgressProps) {
   const { total, completed } = batch.request_counts;
   const { running } = batch.progress;
@@ -30,6 +30,7 @@ export function BatchProgress({ batch }: BatchProgressProps) {
         ]}
       />
       <span className={css.percent}>{percent(completed + failed, total)}</span>
+      <span className={css.total}>of {compact(total)}</span>
     </span>
   );
 }

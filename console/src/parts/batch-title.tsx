@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import css from './batch-title.module.css';
 import { batchName } from './batch-name.ts';
 
 interface BatchTitleProps {
@@ -12,6 +13,7 @@ export function BatchTitle({ batch }: BatchTitleProps) {
     <Link
       to="/batches/$batchId"
       params={{ batchId: batch.id }}
+      className={css.title}
       title={name === undefined ? batch.id : `${name} (${batch.id})`}
     >
       {name ?? <code>{batch.id}</code>}

@@ -4,22 +4,27 @@ import css from './field.module.css';
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** The control, which takes the id of the label, and of the hint. */
-  children: (ids: { id: string; 'aria-describedby': string | undefined }) => ReactNode;
+  /** Fault of the value, shown in place of the hint. */
+  fault?: string | undefined;
+  /** The control, which takes these attributes. */
+  children: (control: {
+    id: string;
+    'aria-describedby': string;
+    'aria-invalid': boolean | undefined;
+  }) => ReactNode;
 }
 
-/** A control under its label. */
-export function Field({ label, hint, children }: FieldProps) {
+/** A control under its label, and its hint or fault below. */
+export function Field({ label, hint, fault, children }: FieldProps) {
   const id = useId();
+  const about = `${id}-about`;
   return (
     <div className={css.field}>
       <label htmlFor={id}>{label}</label>
-      {children({ id, 'aria-describedby': hint ? `${id}-hint` : undefined })}
-      {hint && (
-        <p id={`${id}-hint`} className={css.hint}>
-          {hint}
-        </p>
-      )}
+      {children({ id, 'aria-describedby': about, 'aria-invalid': fault === undefined ? undefined : true })}
+      <p id={about} className={fault === undefined ? css.hint : css.fault}>
+        {fault ?? hint}
+      </p>
     </div>
   );
 }

@@ -4,20 +4,35 @@ import css from './screen.module.css';
 interface ScreenProps {
   /** Heading, and title of the tab. */
   title: string;
+  /** Link to the screen of which this one shows a part. */
+  parent?: ReactNode;
+  /** State of what the screen shows, behind the heading. */
+  mark?: ReactNode;
   /** Buttons beside the heading. */
   actions?: ReactNode;
+  /** `Tabs` below the heading. */
+  tabs?: ReactNode;
   children: ReactNode;
 }
 
 /** A screen with its heading. */
-export function Screen({ title, actions, children }: ScreenProps) {
+export function Screen({ title, parent, mark, actions, tabs, children }: ScreenProps) {
   return (
     <>
       <title>{`${title} · Offpeak`}</title>
       <div className={css.head}>
-        <h1>{title}</h1>
+        <div className={css.title}>
+          {parent && (
+            <nav aria-label="Breadcrumb" className={css.parent}>
+              {parent} <span aria-hidden="true">/</span>
+            </nav>
+          )}
+          <h1>{title}</h1>
+          {mark}
+        </div>
         {actions && <div className={css.actions}>{actions}</div>}
       </div>
+      {tabs && <div className={css.tabs}>{tabs}</div>}
       <div className={css.sections}>{children}</div>
     </>
   );

@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
-import css from './stacked-bars.module.css';
+import { Chart } from './chart.tsx';
+import { axisStyle, colourOf, usePlot } from './use-plot.ts';
 
 /** Series with colours of their own; one more is for all others. */
 export const maxSeries = 7;
@@ -24,58 +24,31 @@ interface StackedBarsProps {
 }
 
 /** A bar for each day, divided by series. The legend shows the values of the day under the pointer, otherwise the totals. */
-export function StackedBars(props: StackedBarsProps) {
-  // A canvas does not follow the theme: another one is drawn.
-  return <Chart key={useDark() ? 'dark' : 'light'} {...props} />;
-}
-
-function Chart({ label, days, series, format }: StackedBarsProps) {
-  const plot = useRef<HTMLDivElement>(null);
-  const legend = useRef<HTMLUListElement>(null);
+export function StackedBars({ label, days, series, format }: StackedBarsProps) {
   const [day, setDay] = useState<number | null>(null);
-
-  useEffect(() => {
-    const element = plot.current!;
-    const colors = [...legend.current!.querySelectorAll('[data-series]')].map(
-      (swatch) => getComputedStyle(swatch).backgroundColor,
-    );
-    const options = { ...optionsOf(element, series, colors, format), width: element.clientWidth };
-    const chart = new uPlot(
-      { ...options, hooks: { setCursor: [({ cursor }) => setDay(cursor.idx ?? null)] } },
-      dataOf(days, series),
-      element,
-    );
-    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      chart.destroy();
-    };
-  }, [days, series, format]);
-
+  const data = useMemo(() => dataOf(days, series), [days, series]);
+  const options = useCallback((element: HTMLElement) => optionsOf(element, series, format), [series, format]);
+  const plot = usePlot({ height: 220, options, data, onHover: setDay });
   const valueOf = ({ values }: BarSeries) =>
     day === null ? values.reduce((sum, value) => sum + value, 0) : (values[day] ?? 0);
   return (
-    <figure className={css.chart}>
-      <div ref={plot} role="img" aria-label={label} className={css.plot} />
-      <ul ref={legend} className={css.legend}>
-        <li className={css.when}>{(day === null ? undefined : days[day]) ?? 'In total'}</li>
-        {series.map((each, index) => (
-          <li key={each.id}>
-            <span className={css.swatch} data-series={each.id === 'others' ? 'rest' : index} />
-            <span className={css.name} title={each.label}>
-              {each.label}
-            </span>
-            <span className={css.value}>{format(valueOf(each))}</span>
-          </li>
-        ))}
-      </ul>
-    </figure>
+    <Chart
+      plot={plot}
+      label={label}
+      when={(day === null ? undefined : days[day]) ?? 'In total'}
+      legend={series.map((each, index) => ({
+        id: each.id,
+        label: each.label,
+        colour: colourName(each, index),
+        value: format(valueOf(each)),
+      }))}
+    />
   );
 }
 
-/** Pixels, as in the style sheet. */
-const height = 220;
+function colourName({ id }: BarSeries, index: number): string {
+  return id === 'others' ? '--series-rest' : `--series-${index + 1}`;
+}
 
 /** Sums of a series and those below it. The highest are drawn first, and covered by the lower ones. */
 function dataOf(days: readonly string[], series: readonly BarSeries[]): uPlot.AlignedData {
@@ -88,19 +61,13 @@ function dataOf(days: readonly string[], series: readonly BarSeries[]): uPlot.Al
 function optionsOf(
   element: HTMLElement,
   series: readonly BarSeries[],
-  colors: readonly string[],
   format: (value: number) => string,
-): uPlot.Options {
-  const { color, borderColor, fontFamily } = getComputedStyle(element);
-  const font = `12px ${fontFamily}`;
-  const axis = { stroke: color, font, ticks: { show: false }, grid: { stroke: borderColor, width: 1 } };
+): Omit<uPlot.Options, 'width' | 'height'> {
+  const axis = axisStyle(element);
   const bars = uPlot.paths.bars!({ size: [0.72, 48] });
   const halfDay = 43_200;
   return {
-    width: 0,
-    height,
     padding: [12, 8, 0, 0],
-    legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
     scales: {
@@ -114,9 +81,9 @@ function optionsOf(
     series: [
       {},
       ...series
-        .map(({ label }, index) => ({
-          label,
-          fill: colors[index]!,
+        .map((each, index) => ({
+          label: each.label,
+          fill: colourOf(element, colourName(each, index)),
           width: 0,
           paths: bars,
           points: { show: false },
@@ -131,16 +98,3 @@ const shortDay = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeri
 function dayLabel(seconds: number): string {
   return shortDay.format(seconds * 1_000);
 }
-
-/** True in the dark theme. */
-function useDark(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      darkQuery.addEventListener('change', listener);
-      return () => darkQuery.removeEventListener('change', listener);
-    },
-    () => darkQuery.matches,
-  );
-}
-
-const darkQuery = matchMedia('(prefers-color-scheme: dark)');

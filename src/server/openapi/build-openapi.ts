@@ -136,7 +136,10 @@ function operation(route: Route): object {
       [status]: {
         description: status === 201 ? 'Created' : 'OK',
         ...(isLimited(route) && { headers: rateLimitHeaders(path) }),
-        content: { [type]: schema ? { schema } : {}, ...(docs.orType && { [docs.orType]: {} }) },
+        content: {
+          [type]: schema ? { schema } : {},
+          ...(docs.orType && { [docs.orType]: { schema: { type: 'string' } } }),
+        },
       },
       ...otherResponse(docs.otherAnswer),
       ...Object.fromEntries(statusesOf(route).map((code) => [code, errorResponse(code, route)])),

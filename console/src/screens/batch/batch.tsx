@@ -1,16 +1,18 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo } from 'react';
 import { isFinal } from '../../../../src/core/batch.ts';
 import { type Batch as BatchObject, batchHistoryQuery, batchQuery, seesAllOrgs } from '../../api/batches.ts';
 import { useBatchEvents } from '../../api/batch-events.ts';
 import { hasScope, useSession } from '../../api/session.ts';
 import { BatchActions } from '../../parts/batch-actions.tsx';
+import { BatchScreen } from '../../parts/batch-screen.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorState } from '../../parts/error-state.tsx';
 import { Loading } from '../../parts/loading.tsx';
-import { Screen, Section } from '../../parts/screen.tsx';
+import { Section } from '../../parts/screen.tsx';
+import { About } from './about.tsx';
 import { AsCode } from './as-code.tsx';
 import css from './batch.module.css';
 import { Cost } from './cost.tsx';
@@ -39,13 +41,13 @@ export function Batch() {
   });
   if (batch) return <Shown batch={batch} isAdmin={isAdmin} />;
   return (
-    <Screen title="Batch">
+    <BatchScreen batchId={batchId} batch={undefined}>
       {error ? (
         <ErrorState error={error} what="The batch" onRetry={() => void refetch()} />
       ) : (
         <Loading what="the batch" rows={8} />
       )}
-    </Screen>
+    </BatchScreen>
   );
 }
 
@@ -56,8 +58,9 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
   const { data: history, error, refetch } = useQuery(batchHistoryQuery(isAdmin, batch.id, isOpen));
   const rates = useMemo(() => ratesOf(history?.points ?? []), [history]);
   return (
-    <Screen
-      title={batch.name ?? batch.id}
+    <BatchScreen
+      batchId={batch.id}
+      batch={batch}
       actions={
         <>
           <CopyButton text={window.location.href} what="the link" label="Copy link" />
@@ -72,38 +75,14 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
         </>
       }
     >
-      <div>
-        <p className={css.about}>
-          <Link to="/batches">All batches</Link>
-          {/* Operators see lines of other orgs without texts, by the API and the command line alone. */}
-          {(batch.org_id ?? session.org_id) === session.org_id && hasScope(session, 'batches:read') && (
-            <Link to="/batches/$batchId/lines" params={{ batchId: batch.id }}>
-              Lines
-            </Link>
-          )}
-          <code>{batch.id}</code>
-          {batch.org && <span>Org {batch.org}</span>}
-          <span>{batch.endpoint}</span>
-          <span>{batch.model ?? 'several models'}</span>
-          <span>Priority {batch.priority}</span>
-          {batch.retry_of && (
-            <span>
-              Retry of{' '}
-              <Link to="/batches/$batchId" params={{ batchId: batch.retry_of }}>
-                {batch.retry_of}
-              </Link>
-            </span>
-          )}
-        </p>
+      <div className={css.head}>
         <Figures batch={batch} />
+        <About batch={batch} />
       </div>
       <Section title="Rate">
         {rates.at.length > 0 ? (
           <Suspense fallback={<Loading what="the curve" rows={6} />}>
-            <RateChart
-              rates={rates}
-              label="Requests done and failed a minute, and tokens a second, over time"
-            />
+            <RateChart rates={rates} label="Requests done and failed a minute over time" />
           </Suspense>
         ) : (
           <EmptyState title="No request has run yet." />
@@ -134,6 +113,6 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
       <Section title="The same as code">
         <AsCode id={batch.id} />
       </Section>
-    </Screen>
+    </BatchScreen>
   );
 }

@@ -1,18 +1,15 @@
-import type { ReactNode } from 'react';
+import { linesNotRun } from '../../../../src/core/line.ts';
 import type { Batch } from '../../api/batches.ts';
 import { BatchProgress } from '../../parts/batch-progress.tsx';
-import { batchState } from '../../parts/batch-state.ts';
-import { compact, count, duration, toMs } from '../../parts/format.ts';
-import { State } from '../../parts/state.tsx';
+import { compact, count, counted, duration, money, percent, toMs } from '../../parts/format.ts';
+import { Money } from '../../parts/money.tsx';
+import { type Stat, Stats } from '../../parts/stats.tsx';
 import { Time } from '../../parts/time.tsx';
 import css from './batch.module.css';
 
-/** State and progress of a batch, and why it waits. */
+/** Progress of a batch in numbers, and why it waits. */
 export function Figures({ batch }: { batch: Batch }) {
-  const { request_counts: counts, progress, waiting } = batch;
-  const { kind, word } = batchState(batch);
-  const ended = batch.completed_at ?? batch.failed_at ?? batch.expired_at ?? batch.cancelled_at;
-  const spare = progress.eta === null ? null : toMs(batch.expires_at) - toMs(progress.eta);
+  const { progress, waiting } = batch;
   return (
     <>
       {waiting && (
@@ -23,7 +20,9 @@ export function Figures({ batch }: { batch: Batch }) {
               , until <Time at={waiting.until} />
             </>
           )}
-          {progress.batches_ahead !== null && `, ${count(progress.batches_ahead)} batches ahead`}.
+          {progress.batches_ahead !== null &&
+            `, ${counted(progress.batches_ahead, 'batch', 'batches')} ahead`}
+          .
         </p>
       )}
       {faultsOf(batch).map(({ code, message }) => (
@@ -32,43 +31,60 @@ export function Figures({ batch }: { batch: Batch }) {
         </p>
       ))}
       <BatchProgress batch={batch} />
-      <dl className={css.figures}>
-        <Figure name="State">
-          <State kind={kind}>{word}</State>
-        </Figure>
-        <Figure name="Done">
-          {count(counts.completed)} of {count(counts.total)}
-        </Figure>
-        <Figure name="Failed">
-          <span className={counts.failed > 0 ? css.failed : undefined}>{count(counts.failed)}</span>
-        </Figure>
-        <Figure name="In flight">{count(progress.running)}</Figure>
-        <Figure name="Per minute">
-          {progress.rate_per_minute === null ? '–' : compact(Math.round(progress.rate_per_minute))}
-        </Figure>
-        <Figure name={ended === null ? 'Expected end' : 'Ended'}>
-          <Time at={ended ?? progress.eta} />
-        </Figure>
-        <Figure name="Deadline">
-          <Time at={batch.expires_at} />
-        </Figure>
-        {spare !== null && (
-          <Figure name="Time to spare">
-            <span className={spare < 0 ? css.failed : undefined}>{duration(spare)}</span>
-          </Figure>
-        )}
-      </dl>
+      <Stats stats={[...lineStats(batch), ...timeStats(batch), costStat(batch)]} />
     </>
   );
 }
 
-function Figure({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
+function lineStats({ request_counts: { total, completed, failed }, progress, error_summary }: Batch): Stat[] {
+  const never = linesNotRun(error_summary);
+  const wrong = failed - never;
+  const rate = progress.rate_per_minute;
+  return [
+    { label: 'Done', value: count(completed), note: `of ${counted(total, 'request')}` },
+    {
+      label: 'Failed',
+      value: <span className={wrong > 0 ? css.failed : undefined}>{count(wrong)}</span>,
+      note: never > 0 ? `${count(never)} did not run` : wrong > 0 && percent(wrong, completed + wrong),
+    },
+    {
+      label: 'Per minute',
+      value: rate === null ? '–' : compact(Math.round(rate)),
+      note: progress.running > 0 ? `${count(progress.running)} in flight` : 'requests',
+    },
+  ];
+}
+
+function timeStats(batch: Batch): Stat[] {
+  const ended = batch.completed_at ?? batch.failed_at ?? batch.expired_at ?? batch.cancelled_at;
+  const deadline: Stat = {
+    label: 'Deadline',
+    value: <Time at={batch.expires_at} />,
+    note: `window of ${batch.completion_window}`,
+  };
+  if (ended !== null) {
+    const took = toMs(ended) - toMs(batch.created_at);
+    return [{ label: 'Ended', value: <Time at={ended} />, note: `after ${duration(took)}` }, deadline];
+  }
+  const { eta } = batch.progress;
+  if (eta === null) return [{ label: 'Expected end', value: '–', note: 'not known yet' }, deadline];
+  const spare = toMs(batch.expires_at) - toMs(eta);
+  const note =
+    spare < 0 ? (
+      <span className={css.failed}>{duration(-spare)} too late</span>
+    ) : (
+      `${duration(spare)} to spare`
+    );
+  return [{ label: 'Expected end', value: <Time at={eta} />, note }, deadline];
+}
+
+function costStat({ cost }: Batch): Stat {
+  const saved = Number(cost.uncached_amount) - Number(cost.amount);
+  return {
+    label: 'Cost',
+    value: <Money amount={cost.amount} />,
+    note: saved > 0 ? `${money(saved)} saved` : undefined,
+  };
 }
 
 /** Errors of the batch as a whole. */

@@ -30,3 +30,12 @@ export function ratesOf(points: BatchHistory['points']): Rates {
   }
   return rates;
 }
+
+/** Average of one of the curves over the whole time. */
+export function averageOf({ at }: Rates, values: readonly number[]): number {
+  const length = (at.at(-1) ?? 0) - (at[0] ?? 0);
+  if (length <= 0) return values.at(-1) ?? 0;
+  let sum = 0;
+  for (let n = 1; n < at.length; n++) sum += values[n]! * (at[n]! - at[n - 1]!);
+  return sum / length;
+}

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { batchListQuery, type Batch, seesAllOrgs } from '../../api/batches.ts';
 import { useBatchEvents } from '../../api/batch-events.ts';
 import { hasScope, useSession } from '../../api/session.ts';
-import { BatchActions } from '../../parts/batch-actions.tsx';
+import { BatchActions, BatchActionsMenu } from '../../parts/batch-actions.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { DataTable } from '../../parts/data-table.tsx';
@@ -12,6 +12,7 @@ import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorState } from '../../parts/error-state.tsx';
 import { counted } from '../../parts/format.ts';
 import { Loading } from '../../parts/loading.tsx';
+import { NewBatchLink } from '../../parts/new-batch-link.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import css from './batches.module.css';
 import { columns } from './columns.tsx';
@@ -67,14 +68,22 @@ function List() {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const selected = Object.keys(selection);
+  const hasFilter = Object.keys(filters).length > 0;
 
   return (
     <Screen
       title="Batches"
       actions={
-        canAct && (
-          <BatchActions label="All that match" isLabelShown isAdmin={isAdmin} target={{ filter: filters }} />
-        )
+        <>
+          {canAct && rows.length > 0 && (
+            <BatchActionsMenu
+              label={hasFilter ? 'All batches that match' : 'All batches'}
+              isAdmin={isAdmin}
+              target={{ filter: filters }}
+            />
+          )}
+          {hasScope(session, 'batches') && <NewBatchLink />}
+        </>
       }
     >
       <div>
@@ -99,7 +108,7 @@ function List() {
             height="calc(100dvh - 208px)"
             onEnd={loadMore}
             {...(canAct && { selection, onSelect: setSelection })}
-            empty={<NoBatches isFiltered={Object.keys(filters).length > 0} />}
+            empty={<NoBatches isFiltered={hasFilter} />}
           />
         ) : error ? (
           <ErrorState error={error} what="The batches" onRetry={() => void refetch()} />
@@ -117,7 +126,7 @@ function NoBatches({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <EmptyState title="No batch matches the filters." />;
   return (
     <EmptyState title="There are no batches yet.">
-      <p>Send one:</p>
+      <p>Drop a file of requests on New batch, or send one from a terminal:</p>
       <Code label="Run a batch" text="offpeak batch run requests.jsonl -o results.jsonl" />
     </EmptyState>
   );

@@ -1,3 +1,4 @@
+import { linesNotRun } from '../../../../src/core/line.ts';
 import type { Batch } from '../../api/batches.ts';
 import { BatchProgress } from '../../parts/batch-progress.tsx';
 import { batchState } from '../../parts/batch-state.ts';
@@ -12,11 +13,11 @@ import type { ColumnId } from './search.ts';
 /** Columns of the list in their order. */
 export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   { id: 'name', header: 'Batch', cell: Name },
-  { id: 'org', header: 'Org', width: 96, cell: ({ org }) => org ?? '–' },
+  { id: 'org', header: 'Org', width: 84, cell: ({ org }) => org ?? '–' },
   {
     id: 'state',
     header: 'State',
-    width: 164,
+    width: 192,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return (
@@ -26,11 +27,11 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
       );
     },
   },
-  { id: 'progress', header: 'Progress', width: 132, cell: (batch) => <BatchProgress batch={batch} /> },
+  { id: 'progress', header: 'Progress', width: 196, cell: (batch) => <BatchProgress batch={batch} /> },
   {
     id: 'done',
     header: 'Done',
-    width: 100,
+    width: 112,
     align: 'end',
     cell: ({ request_counts: { completed, total } }) => `${compact(completed)} / ${compact(total)}`,
   },
@@ -39,18 +40,17 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
     header: 'Failed',
     width: 64,
     align: 'end',
-    cell: ({ request_counts: { failed } }) =>
-      failed > 0 ? <span className={css.failed}>{count(failed)}</span> : '0',
+    cell: Failed,
   },
   {
     id: 'rate',
     header: 'Per min',
-    width: 84,
+    width: 76,
     align: 'end',
     cell: ({ progress: { rate_per_minute: rate } }) => (rate === null ? '–' : compact(Math.round(rate))),
   },
-  { id: 'eta', header: 'Ends', width: 150, align: 'end', cell: (batch) => <Ends batch={batch} /> },
-  { id: 'cost', header: 'Cost', width: 80, align: 'end', cell: ({ cost }) => <Money amount={cost.amount} /> },
+  { id: 'eta', header: 'Ends', width: 104, align: 'end', cell: (batch) => <Ends batch={batch} /> },
+  { id: 'cost', header: 'Cost', width: 96, align: 'end', cell: ({ cost }) => <Money amount={cost.amount} /> },
   { id: 'saved', header: 'Saved', width: 80, align: 'end', cell: Saved },
   { id: 'model', header: 'Model', width: 140, cell: ({ model }) => model ?? 'several' },
   {
@@ -64,7 +64,24 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
 ];
 
 function Name({ id, name }: Batch) {
-  return name === null ? <code title={id}>{id}</code> : <span title={`${name} (${id})`}>{name}</span>;
+  if (name === null) return <code title={id}>{id}</code>;
+  return (
+    <span className={css.name} title={`${name} (${id})`}>
+      {name}
+    </span>
+  );
+}
+
+/** Lines that ran and failed; those that never ran are no failures. */
+function Failed({ request_counts: { failed }, error_summary: errors }: Batch) {
+  const never = linesNotRun(errors);
+  const wrong = failed - never;
+  const title = never > 0 ? `${count(never)} did not run` : undefined;
+  return (
+    <span className={wrong > 0 ? css.failed : css.quiet} title={title}>
+      {compact(wrong)}
+    </span>
+  );
 }
 
 /** Amount that a batch saved against single requests without a cache. */
@@ -76,27 +93,25 @@ function Saved({ cost }: Batch) {
   );
 }
 
-/** Expected end with the time to spare until the deadline, or how long ago it ended. */
+/** Expected end, in red if it is after the deadline; the deadline if the end is unknown; or how long ago the batch ended. */
 function Ends({ batch }: { batch: Batch }) {
   const now = useNow();
   const ended = batch.completed_at ?? batch.failed_at ?? batch.expired_at ?? batch.cancelled_at;
   if (ended !== null) return <Time at={ended} />;
   const deadline = toMs(batch.expires_at);
   const { eta } = batch.progress;
-  const title = `Deadline ${exactTime(deadline)}`;
+  const due = `Deadline ${exactTime(deadline)}`;
   if (eta === null)
     return (
-      <span title={title} className={css.quiet}>
+      <span title={due} className={css.quiet}>
         due {relativeTime(deadline, now)}
       </span>
     );
   const spare = deadline - toMs(eta);
+  const note = spare < 0 ? `${duration(-spare)} too late` : `${duration(spare)} to spare`;
   return (
-    <span title={title}>
-      {relativeTime(toMs(eta), now)}{' '}
-      <span className={spare < 0 ? css.failed : css.quiet}>
-        {spare < 0 ? `${duration(-spare)} late` : `${duration(spare)} spare`}
-      </span>
+    <span title={`${due}, ${note}`} className={spare < 0 ? css.failed : undefined}>
+      {relativeTime(toMs(eta), now)}
     </span>
   );
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { batchStatuses } from '../../../../src/core/batch.ts';
 import { waitingReasons } from '../../../../src/core/waiting.ts';
 import { Button } from '../../parts/button.tsx';
+import { Popover } from '../../parts/popover.tsx';
 import { columns } from './columns.tsx';
 import css from './batches.module.css';
 import { type BatchesSearch, columnsOf, defaultColumns, filtersOf } from './search.ts';
@@ -136,10 +137,8 @@ function ColumnMenu({ search, onChange, isAdmin }: FiltersProps) {
     onChange({ ...search, columns: isDefault || next.length === 0 ? undefined : next.join(',') });
   }
   return (
-    <details className={css.columns}>
-      <summary>Columns</summary>
-      <fieldset>
-        <legend className="visually-hidden">Columns shown</legend>
+    <div className={css.columns}>
+      <Popover label="Columns" title="Columns shown">
         {columns
           .filter(({ id }) => isAdmin || id !== 'org')
           .map(({ id, header }) => (
@@ -148,7 +147,7 @@ function ColumnMenu({ search, onChange, isAdmin }: FiltersProps) {
               {header}
             </label>
           ))}
-      </fieldset>
-    </details>
+      </Popover>
+    </div>
   );
 }

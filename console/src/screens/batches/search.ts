@@ -20,7 +20,7 @@ export const columnIds = [
 export type ColumnId = (typeof columnIds)[number];
 
 export const defaultColumns: readonly ColumnId[] = columnIds.filter(
-  (id) => !['id', 'created', 'model'].includes(id),
+  (id) => !['id', 'created', 'model', 'saved', 'done'].includes(id),
 );
 
 /** State of the list that a link shares. */

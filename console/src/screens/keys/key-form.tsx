@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { defaultScopes, type KeyScope, scopes } from '../../../../src/core/org.ts';
 import { api, bodyOf } from '../../api/client.ts';
 import { changesOf, toDraft } from './draft.ts';
+import { NumberField, SelectField, TextField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import css from './keys.module.css';
 import { type Key, type NewKey, type Org, useChange } from './queries.ts';
@@ -59,48 +60,42 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
       onClose={onClose}
     >
       <div className={css.columns}>
-        <label className={css.field}>
-          Name
-          <input
-            autoFocus
-            value={draft.name}
-            placeholder="What it is for"
-            onChange={({ target }) => setDraft({ ...draft, name: target.value })}
-          />
-        </label>
-        <label className={css.field}>
-          Org
-          <select
-            value={orgId}
-            disabled={key !== undefined}
-            onChange={({ target }) => setOrgId(target.value)}
-          >
-            {orgs.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className={css.field}>
-          Models, separated by commas
-          <input value={models} placeholder="All models" onChange={({ target }) => setModels(target.value)} />
-        </label>
-        <label className={css.field}>
-          Last day (UTC)
-          <input type="date" value={lastDay} onChange={({ target }) => setLastDay(target.value)} />
-        </label>
-        <label className={css.field}>
-          Highest priority of its batches
-          <input
-            type="number"
-            min={0}
-            max={9}
-            required
-            value={priority}
-            onChange={({ target }) => setPriority(target.value)}
-          />
-        </label>
+        <TextField
+          label="Name"
+          autoFocus
+          value={draft.name}
+          placeholder="What it is for"
+          onChange={(name) => setDraft({ ...draft, name })}
+        />
+        <SelectField label="Org" value={orgId} disabled={key !== undefined} onChange={setOrgId}>
+          {orgs.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <TextField
+          label="Models"
+          hint="Separated by commas"
+          value={models}
+          placeholder="All models"
+          onChange={setModels}
+        />
+        <TextField
+          label="Last day (UTC)"
+          hint="Without one, the key does not expire"
+          type="date"
+          value={lastDay}
+          onChange={setLastDay}
+        />
+        <NumberField
+          label="Highest priority of its batches"
+          hint="From 0, last, to 9, first"
+          min={0}
+          max={9}
+          value={priority}
+          onChange={setPriority}
+        />
       </div>
       <fieldset className={css.group}>
         <legend>Scopes</legend>

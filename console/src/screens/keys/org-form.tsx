@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { changesOf, toDraft } from './draft.ts';
+import { NumberField, TextField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import css from './keys.module.css';
 import { type Org, useChange } from './queries.ts';
@@ -31,26 +32,21 @@ export function OrgForm({ org, onClose }: { org?: Org | undefined; onClose: () =
       onClose={onClose}
     >
       <div className={css.columns}>
-        <label className={css.field}>
-          Name
-          <input
-            autoFocus
-            required
-            value={draft.name}
-            onChange={({ target }) => setDraft({ ...draft, name: target.value })}
-          />
-        </label>
-        <label className={css.field}>
-          Weight, its share of the slots
-          <input
-            type="number"
-            min={1}
-            max={1000}
-            required
-            value={weight}
-            onChange={({ target }) => setWeight(target.value)}
-          />
-        </label>
+        <TextField
+          label="Name"
+          autoFocus
+          required
+          value={draft.name}
+          onChange={(name) => setDraft({ ...draft, name })}
+        />
+        <NumberField
+          label="Weight"
+          hint="Its share of the slots: 2 is twice as much as 1"
+          min={1}
+          max={1000}
+          value={weight}
+          onChange={setWeight}
+        />
       </div>
       <SettingsFields draft={draft} onChange={setDraft} />
       {org && (

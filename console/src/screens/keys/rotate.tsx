@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { SelectField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
-import css from './keys.module.css';
 import { type Key, type NewKey, useChange } from './queries.ts';
 
 interface RotateProps {
@@ -38,16 +38,13 @@ export function Rotate({ keyToReplace: key, onCreated, onClose }: RotateProps) {
       onClose={onClose}
     >
       <p>A new key gets the same settings, budget and limits. Both work during the overlap.</p>
-      <label className={css.field}>
-        The old key works for another
-        <select value={overlap} onChange={({ target }) => setOverlap(target.value)}>
-          <option value="0">0 seconds: it ends at once</option>
-          <option value="3600">hour</option>
-          <option value="86400">day</option>
-          <option value="604800">week</option>
-          <option value="2592000">30 days</option>
-        </select>
-      </label>
+      <SelectField label="The old key works for another" value={overlap} onChange={setOverlap}>
+        <option value="0">0 seconds: it ends at once</option>
+        <option value="3600">hour</option>
+        <option value="86400">day</option>
+        <option value="604800">week</option>
+        <option value="2592000">30 days</option>
+      </SelectField>
     </FormDialog>
   );
 }

@@ -1,5 +1,6 @@
 import { limitNames, type LimitName } from '../../../../src/core/limits.ts';
 import { type Draft, limitLabels } from './draft.ts';
+import { SelectField, TextField } from './fields.tsx';
 import css from './keys.module.css';
 
 interface SettingsFieldsProps {
@@ -16,25 +17,21 @@ export function SettingsFields({ draft, onChange }: SettingsFieldsProps) {
       <fieldset className={css.group}>
         <legend>Budget</legend>
         <div className={css.columns}>
-          <label className={css.field}>
-            USD
-            <input
-              inputMode="decimal"
-              value={draft.budget}
-              placeholder="No budget"
-              onChange={({ target }) => set({ budget: target.value })}
-            />
-          </label>
-          <label className={css.field}>
-            Period
-            <select
-              value={draft.period}
-              onChange={({ target }) => set({ period: target.value as Draft['period'] })}
-            >
-              <option value="month">A month (UTC)</option>
-              <option value="total">In total</option>
-            </select>
-          </label>
+          <TextField
+            label="USD"
+            inputMode="decimal"
+            value={draft.budget}
+            placeholder="No budget"
+            onChange={(budget) => set({ budget })}
+          />
+          <SelectField
+            label="Period"
+            value={draft.period}
+            onChange={(period) => set({ period: period as Draft['period'] })}
+          >
+            <option value="month">A month (UTC)</option>
+            <option value="total">In total</option>
+          </SelectField>
         </div>
         <label className={css.check}>
           <input
@@ -49,15 +46,14 @@ export function SettingsFields({ draft, onChange }: SettingsFieldsProps) {
         <summary>Limits</summary>
         <div className={css.columns}>
           {limitNames.map((name) => (
-            <label key={name} className={css.field}>
-              {limitLabels[name]}
-              <input
-                inputMode={name === 'queued_tokens' ? 'text' : 'numeric'}
-                value={draft.limits[name]}
-                placeholder={name === 'queued_tokens' ? 'qwen3=50000000' : 'By default'}
-                onChange={({ target }) => setLimit(name, target.value)}
-              />
-            </label>
+            <TextField
+              key={name}
+              label={limitLabels[name]}
+              inputMode={name === 'queued_tokens' ? 'text' : 'numeric'}
+              value={draft.limits[name]}
+              placeholder={name === 'queued_tokens' ? 'qwen3=50000000' : 'Server default'}
+              onChange={(value) => setLimit(name, value)}
+            />
           ))}
         </div>
       </details>

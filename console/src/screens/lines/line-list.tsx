@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import { compact } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
 import { useRowKeys } from '../../parts/use-row-keys.ts';
+import table from '../../parts/table.module.css';
 import css from './lines.module.css';
 import { lineState, took } from './line-state.ts';
 import type { Line } from './queries.ts';
@@ -41,8 +42,12 @@ export function LineList({ rows, open, onOpen }: LineListProps) {
     scrollTo: (index) => virtual.scrollToIndex(index),
   });
   return (
-    <div ref={box} className={css.box} data-narrow={open !== undefined}>
-      <table className={css.table} aria-rowcount={rows.count + 1} onKeyDown={keys.onKeyDown}>
+    <div ref={box} className={`${table.box} ${css.box}`} data-narrow={open !== undefined}>
+      <table
+        className={`${table.table} ${css.table}`}
+        aria-rowcount={rows.count + 1}
+        onKeyDown={keys.onKeyDown}
+      >
         <caption className="visually-hidden">Lines</caption>
         <thead>
           <tr aria-rowindex={1}>
@@ -77,6 +82,7 @@ export function LineList({ rows, open, onOpen }: LineListProps) {
                 key={index}
                 aria-rowindex={index + rowIndexOffset}
                 aria-selected={number === open}
+                data-open
                 {...keys.rowProps(index)}
                 onClick={() => openAt(index)}
               >
@@ -118,7 +124,7 @@ function Spacer({ height }: { height: number }) {
   if (height <= 0) return null;
   return (
     <tr aria-hidden="true">
-      <td className={css.spacer} style={{ height }} />
+      <td className={table.spacer} style={{ height }} />
     </tr>
   );
 }

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { isFinal } from '../../../../src/core/batch.ts';
+import { BatchScreen } from '../../parts/batch-screen.tsx';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorState } from '../../parts/error-state.tsx';
 import { count } from '../../parts/format.ts';
 import { Loading } from '../../parts/loading.tsx';
-import { Screen } from '../../parts/screen.tsx';
 import { AnswersTable } from './answers-table.tsx';
 import { Actions, Filters } from './filters.tsx';
 import { LineList } from './line-list.tsx';
@@ -26,8 +26,9 @@ export function Lines() {
   const { data: batch, error, refetch } = useQuery(batchQuery(batchId));
   const change = (next: LinesSearch) => void navigate({ search: next, replace: true });
   return (
-    <Screen
-      title={batch ? `Lines of ${batch.name}` : 'Lines'}
+    <BatchScreen
+      batchId={batchId}
+      batch={batch}
       actions={batch && <Actions search={search} onChange={change} />}
     >
       {batch ? (
@@ -37,7 +38,7 @@ export function Lines() {
       ) : (
         <Loading what="the batch" rows={12} />
       )}
-    </Screen>
+    </BatchScreen>
   );
 }
 

@@ -1,14 +1,15 @@
+import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useId, useState } from 'react';
+import { chatModelsQuery } from '../../api/models.ts';
 import { Code } from '../../parts/code.tsx';
 import { bytes } from './bytes.ts';
 import css from './new-batch.module.css';
-
-const example = `{"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":{"model":"default","messages":[{"role":"user","content":"Hello"}]}}`;
 
 /** Area to drop a file on, or to choose one. */
 export function DropArea({ file, onFile }: { file: File | null; onFile: (file: File | null) => void }) {
   const id = useId();
   const [isOver, setOver] = useState(false);
+  const { data: models } = useQuery(chatModelsQuery);
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
@@ -45,7 +46,18 @@ export function DropArea({ file, onFile }: { file: File | null; onFile: (file: F
         />
         {!file && <p className={css.quiet}>It is checked in the browser. Nothing is sent yet.</p>}
       </div>
-      {!file && <Code label="One request per line" text={example} />}
+      {!file && <Code label="One request on each line" text={exampleFor(models?.[0]?.id ?? 'default')} />}
     </>
   );
+}
+
+function exampleFor(model: string): string {
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const lines = ['first', 'second'].map((id) => ({
+    custom_id: id,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model, messages },
+  }));
+  return lines.map((line) => JSON.stringify(line)).join('\n');
 }

@@ -60,10 +60,10 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
           </State>
         </div>
         <ul className={css.stack}>
-          {create.data.map(({ id }) => (
+          {create.data.map(({ id, name: given }) => (
             <li key={id}>
-              <Link to="/batches/$batchId/lines" params={{ batchId: id }}>
-                Lines of <code>{id}</code>
+              <Link to="/batches/$batchId" params={{ batchId: id }}>
+                Watch {given ?? <code>{id}</code>}
               </Link>
             </li>
           ))}
@@ -85,7 +85,7 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
             <option value="">Default</option>
             {Array.from({ length: 10 }, (_, value) => (
               <option key={value} value={value}>
-                {value}
+                {value === 0 ? '0, last' : value === 9 ? '9, first' : value}
               </option>
             ))}
           </select>

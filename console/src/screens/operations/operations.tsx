@@ -25,9 +25,10 @@ export function Operations() {
   const open = partsFor(session);
   const current = open.find((part) => part.tab === tab) ?? open[0];
   return (
-    <Screen title="Operations">
-      {current ? (
-        <>
+    <Screen
+      title="Operations"
+      tabs={
+        current && (
           <Tabs label="Parts of the operations">
             {open.map((part) => (
               <Link
@@ -42,8 +43,11 @@ export function Operations() {
               </Link>
             ))}
           </Tabs>
-          <current.Part />
-        </>
+        )
+      }
+    >
+      {current ? (
+        <current.Part />
       ) : (
         <EmptyState title="This key operates nothing.">
           <p>Sign in with a key that has the scope admin, admin:read or batches.</p>

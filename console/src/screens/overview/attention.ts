@@ -12,6 +12,8 @@ export interface Concern {
   word: string;
   /** Batch, server or webhook. */
   subject: string;
+  /** Absent for servers and webhooks. */
+  batch?: OpenBatch;
   why: string;
   org: string | null;
   /** Deadline of a batch. */
@@ -62,7 +64,7 @@ function failing(batch: OpenBatch): Concern {
 
 function subjectOf(batch: OpenBatch) {
   const { id, org = null, expires_at: due } = batch;
-  return { id, subject: batchName(batch) ?? id, org, due };
+  return { id, subject: batchName(batch) ?? id, batch, org, due };
 }
 
 function unavailable({ id, server, model, waiting }: Replica): Concern {

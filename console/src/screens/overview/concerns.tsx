@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { hasScope, useSession } from '../../api/session.ts';
+import { BatchTitle } from '../../parts/batch-title.tsx';
 import { Code } from '../../parts/code.tsx';
 import type { Column } from '../../parts/column.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { NewBatchLink } from '../../parts/new-batch-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Section } from '../../parts/screen.tsx';
 import { State } from '../../parts/state.tsx';
@@ -13,15 +15,16 @@ import { replicasQuery, webhooksQuery } from '../../api/operations.ts';
 import { openBatchesQuery } from './queries.ts';
 
 const columns: readonly Column<Concern>[] = [
-  { id: 'state', header: 'State', width: 150, cell: ({ kind, word }) => <State kind={kind}>{word}</State> },
+  { id: 'state', header: 'State', width: 140, cell: ({ kind, word }) => <State kind={kind}>{word}</State> },
   {
     id: 'subject',
     header: 'Batch, server or webhook',
-    width: 280,
-    cell: ({ subject, id }) => <span title={id}>{subject}</span>,
+    width: 220,
+    cell: ({ subject, id, batch }) =>
+      batch ? <BatchTitle batch={batch} /> : <span title={id}>{subject}</span>,
   },
   { id: 'why', header: 'Why', cell: ({ why }) => <span title={why}>{why}</span> },
-  { id: 'org', header: 'Org', width: 120, cell: ({ org }) => org ?? '–' },
+  { id: 'org', header: 'Org', width: 100, cell: ({ org }) => org ?? '–' },
   { id: 'due', header: 'Due', width: 100, align: 'end', cell: ({ due }) => <Time at={due} /> },
 ];
 
@@ -48,6 +51,7 @@ export function Concerns({ isAdmin }: { isAdmin: boolean }) {
           if (open.length > 0) return <EmptyState title="Nothing: no batch is at risk, stuck or failing." />;
           return (
             <EmptyState title="No batch is open.">
+              {hasScope(session, 'batches') && <NewBatchLink />}
               <Code label="Run a batch" text="offpeak batch run requests.jsonl -o results.jsonl" />
             </EmptyState>
           );

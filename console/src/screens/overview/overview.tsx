@@ -1,5 +1,6 @@
 import { hasScope, useSession } from '../../api/session.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { NewBatchLink } from '../../parts/new-batch-link.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import { Concerns } from './concerns.tsx';
 import { Engines } from './engines.tsx';
@@ -20,7 +21,7 @@ export function Overview() {
       </Screen>
     );
   return (
-    <Screen title="Overview">
+    <Screen title="Overview" actions={hasScope(session, 'batches') && <NewBatchLink />}>
       <Summary isAdmin={isAdmin} />
       <Concerns isAdmin={isAdmin} />
       <OpenBatches isAdmin={isAdmin} />

@@ -1,8 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, bodyOf, type Item } from '../../api/client.ts';
+import { type Batch, type BatchFilters, fetchBatches } from '../../api/batches.ts';
+import { api, bodyOf } from '../../api/client.ts';
 
-/** Batch of the own org, or of any org with the name of it. */
-export type OpenBatch = Item<'/v1/batches'> & { org?: string | null };
+export type OpenBatch = Batch;
 
 /** Age of the batches on the screen, in milliseconds. */
 const listMs = 10_000;
@@ -19,22 +19,24 @@ export const usageQuery = queryOptions({
 });
 
 /**
- * Open batches: those at risk, those that wait, and the newest others, up to 100 each.
+ * Open batches: those at risk, those that wait, and the newest others, begun or not, up to 100 each.
  * @param isAdmin true for those of all orgs
  */
 export function openBatchesQuery(isAdmin: boolean) {
   return queryOptions({
     queryKey: ['open batches', isAdmin],
     async queryFn({ signal }): Promise<OpenBatch[]> {
-      const list = async (filter: { at_risk?: true; waiting?: 'any' }): Promise<OpenBatch[]> => {
-        const params = { query: { status: 'in_progress', limit: 100, ...filter } } as const;
-        const page = isAdmin
-          ? await bodyOf(api.GET('/v1/admin/batches', { params, signal }))
-          : await bodyOf(api.GET('/v1/batches', { params, signal }));
-        return page.data;
-      };
-      const all = await Promise.all([list({ at_risk: true }), list({ waiting: 'any' }), list({})]);
-      return [...new Map(all.flat().map((batch) => [batch.id, batch])).values()];
+      const filters: BatchFilters[] = [
+        { at_risk: true },
+        { waiting: 'any' },
+        { status: 'in_progress' },
+        { status: 'validating' },
+      ];
+      const pages = await Promise.all(
+        filters.map((filter) => fetchBatches(isAdmin, filter, { limit: 100, signal })),
+      );
+      const all = pages.flatMap(({ data }) => data);
+      return [...new Map(all.map((batch) => [batch.id, batch])).values()];
     },
     refetchInterval: listMs,
   });

@@ -1,5 +1,5 @@
 import { Button } from '../../parts/button.tsx';
-import { Field } from './field.tsx';
+import { Field } from '../../parts/field.tsx';
 import css from './playground.module.css';
 
 interface JsonFieldProps {

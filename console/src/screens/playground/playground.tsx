@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
+import { chatModelsQuery } from '../../api/models.ts';
 import { hasScope, useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -13,7 +14,7 @@ import { CodeView } from './code-view.tsx';
 import { type Faults, readDraft } from './draft.ts';
 import { costOf } from './measures.ts';
 import css from './playground.module.css';
-import { modelsQuery, useSendAsBatch } from './queries.ts';
+import { useSendAsBatch } from './queries.ts';
 import { RequestForm } from './request-form.tsx';
 import { defaults, type PlaygroundSearch } from './search.ts';
 import { withTurn } from './turns.tsx';
@@ -25,7 +26,7 @@ const noFaults: Faults = {};
 
 /** Sends one request in one of the three formats, and shows the answer as it comes. */
 export function Playground() {
-  const models = useQuery(modelsQuery);
+  const models = useQuery(chatModelsQuery);
   return (
     <Screen title="Playground">
       <QueryView query={models} what="The models" rows={8}>
@@ -44,7 +45,7 @@ export function Playground() {
   );
 }
 
-type Models = Awaited<ReturnType<NonNullable<(typeof modelsQuery)['select']>>>;
+type Models = Awaited<ReturnType<NonNullable<(typeof chatModelsQuery)['select']>>>;
 
 function Workbench({ models }: { models: Models }) {
   const search = route.useSearch();

@@ -1,14 +1,6 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
-import { api, bodyOf } from '../../api/client.ts';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { sendJson } from '../../api/send.ts';
 import { post } from './post.ts';
-
-/** Models that answer chats. */
-export const modelsQuery = queryOptions({
-  queryKey: ['models'],
-  queryFn: ({ signal }) => bodyOf(api.GET('/v1/models', { signal })),
-  select: ({ data }) => data.filter(({ serves, batch_only }) => serves.includes('chat') && !batch_only),
-});
 
 /** Creates a batch of one request to chat completions. */
 export function useSendAsBatch() {

@@ -1,7 +1,7 @@
 import type { FormEvent, KeyboardEvent, ReactNode } from 'react';
 import type { Draft, Faults } from './draft.ts';
 import { toolsExample, schemaExample } from './examples.ts';
-import { Field } from './field.tsx';
+import { Field } from '../../parts/field.tsx';
 import { JsonField } from './json-field.tsx';
 import css from './playground.module.css';
 import { formats, paths, type Format } from './search.ts';

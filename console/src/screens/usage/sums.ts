@@ -1,24 +1,9 @@
 import { groupMembers } from '../../../../src/core/usage-report.ts';
+import type { Item } from '../../api/client.ts';
 import type { Group, Measure } from './search.ts';
 
 /** Row of `GET /v1/usage`, as far as the screen reads it. */
-export interface UsageRow {
-  day?: string;
-  model?: string;
-  org_id?: string;
-  org?: string | null;
-  key_id?: string | null;
-  key_name?: string | null;
-  endpoint?: string | null;
-  batch_id?: string | null;
-  tag?: string | null;
-  requests: number;
-  input_tokens: number;
-  cached_tokens: number;
-  output_tokens: number;
-  /** USD, decimal. */
-  amount: string;
-}
+export type UsageRow = Omit<Item<'/v1/usage'>, 'id' | 'hour' | 'cache_write_tokens' | 'reasoning_tokens'>;
 
 /** Sum of one group. */
 export interface GroupSum {

@@ -1,0 +1,49 @@
+import { type ReactNode, useId, useRef } from 'react';
+import { Button } from './button.tsx';
+import css from './popover.module.css';
+
+interface PopoverProps {
+  /** Word on the button. */
+  label: string;
+  /** Name of what opens, for screen readers. */
+  title: string;
+  /** True for a choice of actions: the panel closes when one of its buttons is used. */
+  isMenu?: boolean;
+  children: ReactNode;
+}
+
+/** Button that opens a small panel below it. The browser closes it by Escape and by a click elsewhere, and gives the focus back. */
+export function Popover({ label, title, isMenu = false, children }: PopoverProps) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+
+  function place(): void {
+    const { bottom, right } = button.current!.getBoundingClientRect();
+    const { style } = panel.current!;
+    style.top = `${bottom + 4}px`;
+    style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`;
+  }
+
+  return (
+    <>
+      <Button ref={button} popoverTarget={id}>
+        {label} <span aria-hidden="true">▾</span>
+      </Button>
+      <div
+        ref={panel}
+        id={id}
+        popover="auto"
+        role="group"
+        aria-label={title}
+        className={css.panel}
+        onBeforeToggle={place}
+        onClick={({ target }) =>
+          isMenu && (target as Element).closest('button') && panel.current?.hidePopover()
+        }
+      >
+        {children}
+      </div>
+    </>
+  );
+}

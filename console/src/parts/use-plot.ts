@@ -1,0 +1,87 @@
+import { type RefObject, useEffect, useRef, useSyncExternalStore } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+
+interface PlotOptions {
+  /** Pixels. */
+  height: number;
+  /** Stable between renders while the chart stays the same. Called with the element, whose styles have the colours. */
+  options: (element: HTMLElement) => Omit<uPlot.Options, 'width' | 'height'>;
+  data: uPlot.AlignedData;
+  /** Called with the place in the data under the pointer; null without one. */
+  onHover: (index: number | null) => void;
+}
+
+/** Draws a chart into an element. It follows the width of the element, and the theme of the page: a canvas does not by itself. */
+export function usePlot({ height, options, data, onHover }: PlotOptions): RefObject<HTMLDivElement | null> {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot>(undefined);
+  const latest = useRef({ data, onHover });
+  const isDark = useDark();
+  useEffect(() => {
+    latest.current = { data, onHover };
+  });
+
+  useEffect(() => {
+    const element = box.current!;
+    // The colours below are those of the theme.
+    element.dataset['theme'] = isDark ? 'dark' : 'light';
+    const plot = new uPlot(
+      {
+        ...options(element),
+        width: element.clientWidth,
+        height,
+        legend: { show: false },
+        hooks: { setCursor: [({ cursor }) => latest.current.onHover(cursor.idx ?? null)] },
+      },
+      latest.current.data,
+      element,
+    );
+    chart.current = plot;
+    const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      plot.destroy();
+    };
+  }, [height, options, isDark]);
+
+  useEffect(() => {
+    chart.current?.setData(data);
+  }, [data]);
+  return box;
+}
+
+/** Style of the axes: their text has the colour of the element, and the grid that of its border. */
+export function axisStyle(element: HTMLElement): uPlot.Axis {
+  const { color, borderColor, fontFamily } = getComputedStyle(element);
+  return {
+    stroke: color,
+    font: `12px ${fontFamily}`,
+    ticks: { show: false },
+    grid: { stroke: borderColor, width: 1 },
+  };
+}
+
+/** Value of a colour of the style sheet, for a canvas. Custom properties keep `light-dark()`: a probe resolves it. */
+export function colourOf(element: HTMLElement, property: string): string {
+  const probe = document.createElement('i');
+  probe.style.color = `var(${property})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** True in the dark theme. */
+function useDark(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      darkQuery.addEventListener('change', listener);
+      return () => darkQuery.removeEventListener('change', listener);
+    },
+    () => darkQuery.matches,
+  );
+}
+
+const darkQuery = matchMedia('(prefers-color-scheme: dark)');
