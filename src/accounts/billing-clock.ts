@@ -1,4 +1,4 @@
-import { type Clock, dayMs, hourMs, type Timer } from '../base/clock.ts';
+import { type Clock, dayMs, DerivedClock, hourMs } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 
 /** Clocks are adjusted by less than this between two readings. */
@@ -15,8 +15,7 @@ const maxIdleMs = 7 * dayMs;
  * the monotonic clock, until the other clock has stayed for an hour: one that is soon set back never billed into another month.
  * Every jump is logged. A time that contradicts the newest bill is not kept, such as that of a machine that started with the year 1970.
  */
-export class BillingClock implements Clock {
-  #clock: Clock;
+export class BillingClock extends DerivedClock {
   #log: Log;
   /** Offset of billing time to the monotonic clock; undefined until the first reading. */
   #offset: number | undefined;
@@ -27,13 +26,13 @@ export class BillingClock implements Clock {
 
   /** @param clock of stored instants (`StoreTime`) */
   constructor(clock: Clock, log: Log) {
-    this.#clock = clock;
+    super(clock);
     this.#log = log;
   }
 
   now(): number {
-    const now = this.#clock.now();
-    const at = this.#clock.monotonic();
+    const now = this.source.now();
+    const at = this.source.monotonic();
     const offset = now - at;
     if (this.#offset === undefined) return this.#adopt(now, at + settleMs);
     if (!isJump(this.#offset, offset)) {
@@ -66,8 +65,8 @@ export class BillingClock implements Clock {
    * @param newest its hour, day or month, such as `2026-11-21T09`; null for an empty ledger
    */
   start(newest: string | null): void {
-    const now = this.#clock.now();
-    const at = this.#clock.monotonic();
+    const now = this.source.now();
+    const at = this.source.monotonic();
     const billed = newest === null ? null : Date.parse(newest.length > 10 ? `${newest}:00Z` : newest);
     const fields = { clock: iso(now), newest_bill: newest };
     const isBehind = billed !== null && now < billed - hourMs;
@@ -93,27 +92,15 @@ export class BillingClock implements Clock {
     return this.monotonic() >= this.#trustedFrom;
   }
 
-  monotonic(): number {
-    return this.#clock.monotonic();
-  }
-
-  arrival(): number {
-    return this.#clock.arrival();
-  }
-
-  after(ms: number, fn: () => void): Timer {
-    return this.#clock.after(ms, fn);
-  }
-
   #adopt(now: number, trustedFrom: number): number {
-    this.#offset = now - this.#clock.monotonic();
+    this.#offset = now - this.source.monotonic();
     this.#trustedFrom = trustedFrom;
     this.#jump = undefined;
     return now;
   }
 
   #report(level: 'info' | 'warn', message: string): void {
-    const [now, kept] = [this.#clock.now(), this.#clock.monotonic() + this.#offset!];
+    const [now, kept] = [this.source.now(), this.source.monotonic() + this.#offset!];
     this.#log[level]({ clock: iso(now), before: iso(kept), by_ms: Math.round(now - kept) }, message);
   }
 }

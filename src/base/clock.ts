@@ -17,6 +17,29 @@ export interface Timer {
   cancel(): void;
 }
 
+/** Clock with a wall clock of its own, and the rest of another clock. */
+export abstract class DerivedClock implements Clock {
+  protected readonly source: Clock;
+
+  constructor(source: Clock) {
+    this.source = source;
+  }
+
+  abstract now(): number;
+
+  monotonic(): number {
+    return this.source.monotonic();
+  }
+
+  arrival(): number {
+    return this.source.arrival();
+  }
+
+  after(ms: number, fn: () => void): Timer {
+    return this.source.after(ms, fn);
+  }
+}
+
 /** Resolves after `ms`, or as soon as `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.ts';
+import { type Clock, DerivedClock } from './clock.ts';
 
 /** NTP adjusts clocks by less than this between two beats. */
 const minJumpMs = 5_000;
@@ -7,29 +7,16 @@ const minJumpMs = 5_000;
  * Clock for stored instants: the database's time, advanced by the monotonic clock, because wall clocks of the machines differ.
  * Equals the wall clock until the first `synchronize`.
  */
-export class StoreTime implements Clock {
-  #clock: Clock;
+export class StoreTime extends DerivedClock {
   #offset: number;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    super(clock);
     this.#offset = clock.now() - clock.monotonic();
   }
 
   now(): number {
-    return Math.round(this.#clock.monotonic() + this.#offset);
-  }
-
-  monotonic(): number {
-    return this.#clock.monotonic();
-  }
-
-  arrival(): number {
-    return this.#clock.arrival();
-  }
-
-  after(ms: number, fn: () => void): Timer {
-    return this.#clock.after(ms, fn);
+    return Math.round(this.source.monotonic() + this.#offset);
   }
 
   /** Jump of the database's clock in milliseconds; 0 for what drift and a slow answer explain. Parameters as for `synchronize`. */
@@ -48,7 +35,7 @@ export class StoreTime implements Clock {
 
   /** Possible offset nearest to the current one. */
   #offsetBy(databaseNow: number, requestedAt: number): number {
-    const min = databaseNow - this.#clock.monotonic();
+    const min = databaseNow - this.source.monotonic();
     return Math.min(databaseNow - requestedAt, Math.max(min, this.#offset));
   }
 }
