@@ -28,8 +28,7 @@ export function Shell({ session }: { session: Session }) {
           Offpeak
         </Link>
         <button type="button" className={css.goTo} onClick={() => setOverlay('palette')}>
-          <span>Go to</span>
-          <span className={css.goToWhat}>a screen, a batch, an org</span>
+          Go to <span className={css.goToWhat}>a screen, a batch, an org</span>
           <kbd aria-hidden="true">{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
         </button>
         <Who session={session} />

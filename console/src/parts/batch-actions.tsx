@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ComponentProps, useState } from 'react';
 import {
   type ActionKind,
   actionQuery,
@@ -77,11 +77,18 @@ export function BatchActionsMenu({ label, isAdmin, target }: Omit<BatchActionsPr
   const [action, setAction] = useState<ActionKind | null>(null);
   return (
     <>
-      <Popover label="Actions" title={label} isMenu>
-        <div className={css.menu}>
-          <p className={css.quiet}>{label}</p>
-          <ActionButtons kinds={allKinds} onChoose={setAction} />
-        </div>
+      <Popover label="Actions" title={label}>
+        {(popoverTarget) => (
+          <div className={css.menu}>
+            <p className={css.quiet}>{label}</p>
+            <ActionButtons
+              kinds={allKinds}
+              onChoose={setAction}
+              popoverTarget={popoverTarget}
+              popoverTargetAction="hide"
+            />
+          </div>
+        )}
       </Popover>
       {action && (
         <ActionDialog isAdmin={isAdmin} request={{ ...target, action }} onClose={() => setAction(null)} />
@@ -90,14 +97,19 @@ export function BatchActionsMenu({ label, isAdmin, target }: Omit<BatchActionsPr
   );
 }
 
-interface ActionButtonsProps {
+interface ActionButtonsProps extends Pick<ComponentProps<'button'>, 'popoverTarget' | 'popoverTargetAction'> {
   kinds: readonly ActionKind[];
   onChoose: (kind: ActionKind) => void;
 }
 
-function ActionButtons({ kinds, onChoose }: ActionButtonsProps) {
+function ActionButtons({ kinds, onChoose, ...popover }: ActionButtonsProps) {
   return kinds.map((kind) => (
-    <Button key={kind} kind={kind === 'cancel' ? 'danger' : 'normal'} onClick={() => onChoose(kind)}>
+    <Button
+      key={kind}
+      kind={kind === 'cancel' ? 'danger' : 'normal'}
+      onClick={() => onChoose(kind)}
+      {...popover}
+    >
       {words[kind].name}
     </Button>
   ));

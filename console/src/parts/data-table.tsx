@@ -88,6 +88,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   const rowKeys = useRowKeys(box, {
     count: all.length,
     open: onOpen && ((index) => onOpen(all[index]!.original)),
+    toggle: onSelect && ((index) => all[index]!.toggleSelected()),
     scrollTo: (index) => items && virtual.scrollToIndex(index),
   });
 
@@ -113,13 +114,15 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id} aria-rowindex={1}>
               {onSelect && (
-                <th scope="col">
-                  <input
-                    type="checkbox"
-                    aria-label="Select all rows"
-                    checked={all.length > 0 && table.getIsAllRowsSelected()}
-                    onChange={table.getToggleAllRowsSelectedHandler()}
-                  />
+                <th scope="col" className={css.select}>
+                  <label>
+                    <input
+                      type="checkbox"
+                      aria-label="Select all rows"
+                      checked={all.length > 0 && table.getIsAllRowsSelected()}
+                      onChange={table.getToggleAllRowsSelectedHandler()}
+                    />
+                  </label>
                 </th>
               )}
               {group.headers.map((header) => {
@@ -165,13 +168,17 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                 onClick={onOpen && ((event) => isPlainClick(event) && onOpen(row.original))}
               >
                 {onSelect && (
-                  <td>
-                    <input
-                      type="checkbox"
-                      aria-label={`Select row ${index + 1}`}
-                      checked={row.getIsSelected()}
-                      onChange={row.getToggleSelectedHandler()}
-                    />
+                  <td className={css.select}>
+                    <label>
+                      <input
+                        type="checkbox"
+                        aria-label={`Select row ${index + 1}`}
+                        // One stop of the Tab key for all rows, beside the row itself.
+                        tabIndex={rowKeys.isCurrent(index) ? 0 : -1}
+                        checked={row.getIsSelected()}
+                        onChange={row.getToggleSelectedHandler()}
+                      />
+                    </label>
                   </td>
                 )}
                 {row.getVisibleCells().map((cell) => (

@@ -7,13 +7,12 @@ interface PopoverProps {
   label: string;
   /** Name of what opens, for screen readers. */
   title: string;
-  /** True for a choice of actions: the panel closes when one of its buttons is used. */
-  isMenu?: boolean;
-  children: ReactNode;
+  /** The content. A button in it with this `popoverTarget` and the action `hide` closes the panel. */
+  children: (popoverTarget: string) => ReactNode;
 }
 
 /** Button that opens a small panel below it. The browser closes it by Escape and by a click elsewhere, and gives the focus back. */
-export function Popover({ label, title, isMenu = false, children }: PopoverProps) {
+export function Popover({ label, title, children }: PopoverProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const panel = useRef<HTMLDivElement>(null);
@@ -38,11 +37,8 @@ export function Popover({ label, title, isMenu = false, children }: PopoverProps
         aria-label={title}
         className={css.panel}
         onBeforeToggle={place}
-        onClick={({ target }) =>
-          isMenu && (target as Element).closest('button') && panel.current?.hidePopover()
-        }
       >
-        {children}
+        {children(id)}
       </div>
     </>
   );

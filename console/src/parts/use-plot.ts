@@ -1,6 +1,7 @@
-import { type RefObject, useEffect, useRef, useSyncExternalStore } from 'react';
+import { type RefObject, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { useMedia } from './use-media.ts';
 
 interface PlotOptions {
   /** Pixels. */
@@ -17,7 +18,7 @@ export function usePlot({ height, options, data, onHover }: PlotOptions): RefObj
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(undefined);
   const latest = useRef({ data, onHover });
-  const isDark = useDark();
+  const isDark = useMedia('(prefers-color-scheme: dark)');
   useEffect(() => {
     latest.current = { data, onHover };
   });
@@ -72,16 +73,3 @@ export function colourOf(element: HTMLElement, property: string): string {
   probe.remove();
   return color;
 }
-
-/** True in the dark theme. */
-function useDark(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      darkQuery.addEventListener('change', listener);
-      return () => darkQuery.removeEventListener('change', listener);
-    },
-    () => darkQuery.matches,
-  );
-}
-
-const darkQuery = matchMedia('(prefers-color-scheme: dark)');

@@ -4,11 +4,16 @@ interface RowKeysOptions {
   count: number;
   /** Opens a row; absent where rows do not open. */
   open: ((index: number) => void) | undefined;
+  /** Selects a row, or no longer; absent where rows cannot be selected. */
+  toggle?: ((index: number) => void) | undefined;
   scrollTo: (index: number) => void;
 }
 
-/** Keyboard of the rows of a table: one row can have the focus; arrows or j and k move it, Home and End too, Enter opens it. */
-export function useRowKeys(box: RefObject<HTMLElement | null>, { count, open, scrollTo }: RowKeysOptions) {
+/** Keyboard of the rows of a table: one row can have the focus; arrows or j and k move it, Home and End too, Enter opens it, x selects it. */
+export function useRowKeys(
+  box: RefObject<HTMLElement | null>,
+  { count, open, toggle, scrollTo }: RowKeysOptions,
+) {
   const [active, setActive] = useState(0);
   const current = Math.min(active, Math.max(0, count - 1));
 
@@ -24,6 +29,8 @@ export function useRowKeys(box: RefObject<HTMLElement | null>, { count, open, sc
   return {
     rowProps: (index: number) =>
       open ? { tabIndex: index === current ? 0 : -1, onFocus: () => setActive(index) } : {},
+    /** True for the row that the Tab key reaches. */
+    isCurrent: (index: number) => index === current,
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
       if (!open || event.ctrlKey || event.metaKey || event.altKey) return;
       const target = event.target as HTMLElement;
@@ -31,6 +38,7 @@ export function useRowKeys(box: RefObject<HTMLElement | null>, { count, open, sc
       const to = targetRow(event.key, current, count);
       if (to !== undefined) focus(to);
       else if (event.key === 'Enter') open(current);
+      else if (event.key === 'x' && toggle) toggle(current);
       else return;
       event.preventDefault();
     },

@@ -8,6 +8,7 @@ const keys: readonly [keys: readonly string[], meaning: string][] = [
   [['j'], 'Next row of a table'],
   [['k'], 'Previous row of a table'],
   [['Enter'], 'Open the row'],
+  [['x'], 'Select the row, where rows can be selected'],
   [['Ctrl', 'Enter'], 'Send the request of the playground'],
   [['Esc'], 'Close a dialog'],
   [['?'], 'This help'],

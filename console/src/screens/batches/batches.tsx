@@ -14,6 +14,7 @@ import { counted } from '../../parts/format.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { NewBatchLink } from '../../parts/new-batch-link.tsx';
 import { Screen } from '../../parts/screen.tsx';
+import { useMedia } from '../../parts/use-media.ts';
 import css from './batches.module.css';
 import { columns } from './columns.tsx';
 import { Filters } from './filters.tsx';
@@ -55,7 +56,11 @@ function List() {
   });
 
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
-  const visible = useMemo(() => columnsOf(search).filter((id) => isAdmin || id !== 'org'), [search, isAdmin]);
+  const isNarrow = useMedia('(max-width: 600px)');
+  const visible = useMemo(
+    () => columnsOf(search, isNarrow).filter((id) => isAdmin || id !== 'org'),
+    [search, isNarrow, isAdmin],
+  );
   const change = useCallback(
     (next: BatchesSearch) => void navigate({ to: '/batches', search: next as never, replace: true }),
     [navigate],
@@ -87,7 +92,7 @@ function List() {
       }
     >
       <div>
-        <Filters search={search} onChange={change} isAdmin={isAdmin} />
+        <Filters search={search} onChange={change} isAdmin={isAdmin} isNarrow={isNarrow} />
         {selected.length > 0 && (
           <div className={css.selection}>
             <span role="status">{counted(selected.length, 'batch', 'batches')} selected</span>

@@ -23,6 +23,9 @@ export const defaultColumns: readonly ColumnId[] = columnIds.filter(
   (id) => !['id', 'created', 'model', 'saved', 'done'].includes(id),
 );
 
+/** Those of a narrow screen: what fits without scrolling sideways. */
+export const narrowColumns: readonly ColumnId[] = ['name', 'state', 'progress'];
+
 /** State of the list that a link shares. */
 export interface BatchesSearch extends BatchFilters {
   /** Ids of the columns shown, with commas; the default ones if absent. */
@@ -57,8 +60,8 @@ function columnsIn(text: string | undefined): string | undefined {
   return known.length === 0 ? undefined : known.join(',');
 }
 
-export function columnsOf({ columns }: BatchesSearch): readonly string[] {
-  return columns?.split(',') ?? defaultColumns;
+export function columnsOf({ columns }: BatchesSearch, isNarrow = false): readonly string[] {
+  return columns?.split(',') ?? (isNarrow ? narrowColumns : defaultColumns);
 }
 
 export function filtersOf({ q, status, waiting, at_risk, model, org }: BatchesSearch): BatchFilters {

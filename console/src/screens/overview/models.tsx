@@ -9,6 +9,7 @@ import { Table } from '../../parts/table.tsx';
 import { Usage } from '../../parts/usage.tsx';
 import { type ModelQueue, queueQuery } from '../../api/operations.ts';
 import { usageQuery } from './queries.ts';
+import { Slack } from './slack.tsx';
 
 interface Row extends ModelQueue {
   /** Share of the input tokens of today that came from a cache, as text; null without input. */
@@ -28,7 +29,13 @@ const columns: readonly Column<Row>[] = [
     cell: (row) => perSecond(row.tokens_per_second),
   },
   { id: 'seconds', header: 'Time left', width: 90, align: 'end', cell: (row) => span(row.seconds) },
-  { id: 'slack', header: 'Slack', width: 100, align: 'end', cell: Slack },
+  {
+    id: 'slack',
+    header: 'Slack',
+    width: 100,
+    align: 'end',
+    cell: ({ slack_seconds: slack }) => (slack === null ? '–' : <Slack seconds={slack} />),
+  },
   {
     id: 'slots',
     header: 'Slots in use',
@@ -82,8 +89,4 @@ function span(seconds: number | null): string {
 
 function perSecond(rate: number | null): string {
   return rate === null ? '–' : compact(rate);
-}
-
-function Slack({ slack_seconds: seconds }: Row) {
-  return seconds !== null && seconds < 0 ? <State kind="warning">{span(seconds)}</State> : span(seconds);
 }

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { compact, count, duration } from '../../parts/format.ts';
+import { compact, count } from '../../parts/format.ts';
 import { type Stat, Stats } from '../../parts/stats.tsx';
 import { type ModelQueue, queueQuery } from '../../api/operations.ts';
+import { Slack } from './slack.tsx';
 import { openBatchesQuery, type OpenBatch } from './queries.ts';
 
 /** The numbers of the moment. Dashes stand for those that are not known yet, so that nothing moves when they come. */
@@ -45,7 +46,7 @@ function queueStats(queue: readonly ModelQueue[] | undefined): Stat[] {
     },
     {
       label: 'Least slack',
-      value: least ? duration(least.slack_seconds! * 1_000) : '–',
+      value: least ? <Slack seconds={least.slack_seconds!} /> : '–',
       note: least ? least.model : queue && 'no work with a known rate',
     },
   ];
