@@ -42,6 +42,7 @@ import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts'
 import { createControls } from './operator/controls.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
+import { createSurfaces } from './server/surfaces.ts';
 import { createScanGate } from './store/scan-gate.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
 import type { Store } from './store/store.ts';
@@ -153,6 +154,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
   const { budgets } = accounts;
   const { limits, drainMs } = config;
+  const surfaces = createSurfaces(config);
   const limiter = createRequestLimiter({
     clock,
     defaults: { org: limits.perOrg, key: limits.perKey },
@@ -183,8 +185,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     scans,
     blobs,
     catalog: peers,
-    limits: { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: limits.lineBytes },
-    endpoints: config.batch.endpoints,
+    rules: surfaces[0].rules,
+    lineBytes: limits.lineBytes,
     storedBytesPerOrg: limits.storedBytes,
     requireDisk,
     userFiles: {
@@ -214,7 +216,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limits,
     requireDisk,
     drainMs,
-    batch: config.batch,
+    batch: { ...config.batch, endpoints: config.batch.compatibleEndpoints },
     usageTag: config.usageTag,
     exclusive,
   });
@@ -265,9 +267,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limitReport,
     ready,
     limits,
-    dates: config.batch.dates,
+    surfaces,
     drainMs,
-    console: config.console,
     ...config.server,
     version: packageVersion(),
     tracer,
@@ -398,6 +399,6 @@ function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps[
 
 /** Keys that take effect only at a start. */
 const unreadKeys = [
-  ...words('server console data database files modelFolder hub limits batch metrics tracing egress'),
+  ...words('server console data database files modelFolder hub limits batch surfaces metrics tracing egress'),
   ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

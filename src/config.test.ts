@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { batchEndpoints } from './core/batch.ts';
 import { ConfigError } from './config/source-value.ts';
 import { clientSettings } from './config/environment.ts';
 import { type ConfigSources, loadConfig } from './config.ts';
@@ -48,6 +49,7 @@ describe('without a file', () => {
     });
     expect(config.batch).toEqual({
       endpoints: ['/v1/chat/completions', '/v1/embeddings'],
+      compatibleEndpoints: batchEndpoints,
       priceFactor: 0.5,
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,
@@ -56,7 +58,12 @@ describe('without a file', () => {
       lostModelAfterMs: 600_000,
       floor: { usual: 1 / 16, atRisk: 1 / 4 },
     });
-    expect(config.limits).toMatchObject({ requestsPerBatch: 10_000, bytesPerBatch: 33_554_432 });
+    expect(config.limits).toMatchObject({
+      requestsPerBatch: 10_000,
+      bytesPerBatch: 33_554_432,
+      compatible: { requestsPerBatch: 50_000, bytesPerBatch: 209_715_200 },
+    });
+    expect(config.surfaces).toEqual({ openai: '/openai', anthropic: '/anthropic' });
     expect(config).not.toHaveProperty('apiKey');
     expect(config.metrics).toBeUndefined();
   });
@@ -104,6 +111,35 @@ it('takes addresses and ranges of trusted proxies, and says which is none', () =
   expect(problems(yaml('10.0.0.5, proxy.local'))).toEqual([
     expect.stringContaining('trusted_proxies[1]: must be an IP address or CIDR range'),
   ]);
+});
+
+describe('the compatible surfaces', () => {
+  it('can be moved and closed', () => {
+    expect(load('surfaces: { openai: /ai/openai, anthropic: false }\n').surfaces).toEqual({
+      openai: '/ai/openai',
+      anthropic: null,
+    });
+  });
+
+  it.each([
+    ['{ openai: openai }', 'surfaces.openai: must be a path that begins with a slash'],
+    ['{ openai: /openai/ }', 'surfaces.openai: must be a path that begins with a slash'],
+    ['{ openai: true }', 'surfaces.openai: expected a path or false'],
+    ['{ anthropic: /v1/anthropic }', 'surfaces.anthropic: must not begin with /v1, which is taken'],
+    ['{ anthropic: /openai }', 'surfaces.anthropic: is the prefix of both'],
+    ['{ openai: /anthropic }', 'surfaces.openai: is the prefix of both'],
+  ])('%s is refused', (surfaces, problem) => {
+    expect(problems(`surfaces: ${surfaces}\n`)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it('have limits and endpoints of their own, unless the configuration sets them', () => {
+    const { limits, batch } = load(
+      'limits: { requests_per_batch: 7, bytes_per_batch: 8 }\nbatch: { endpoints: [/v1/messages] }\n',
+    );
+    expect(limits).toMatchObject({ requestsPerBatch: 7, bytesPerBatch: 8 });
+    expect(limits.compatible).toEqual({ requestsPerBatch: 7, bytesPerBatch: 8 });
+    expect([batch.endpoints, batch.compatibleEndpoints]).toEqual([['/v1/messages'], ['/v1/messages']]);
+  });
 });
 
 describe('the hours of batches', () => {

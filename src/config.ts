@@ -10,6 +10,7 @@ import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
 import { headers } from './config/engines.ts';
 import { builtInModel, models } from './config/models.ts';
+import { surfaces } from './config/surfaces.ts';
 import { folder, type ConfigContext, omitUndefined } from './config/context.ts';
 import type { Config } from './core/config.ts';
 import { isTrusted } from './core/model-source.ts';
@@ -98,6 +99,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),
       token: check.word(variable('OFFPEAK_HF_TOKEN', hub.token)) ?? null,
     },
+    surfaces: surfaces(file.surfaces, check),
     limits: caps,
     batch: batches,
     metrics: metrics(file.metrics, check),

@@ -12,13 +12,22 @@ import type { Budgets } from './budgets.ts';
 import type { Reservation } from './reservations.ts';
 
 /** Orgs, keys and money. */
+/** Values of the headers of a request that may have its key. */
+export interface KeyHeaders {
+  authorization: string[];
+  /** Values of `x-api-key` where it is rejected, for the message. */
+  xApiKey: string[];
+  /** Header that is accepted instead of `Authorization`. */
+  instead?: { name: string; values: string[] };
+}
+
 export interface Accounts extends Service {
   /**
    * Returns the caller that a request belongs to. Each occurrence of a header is one raw value.
    * @throws ApiError `duplicate_authorization` (400), `invalid_api_key` (401; says so when only `x-api-key` was sent),
    *   `org_disabled` (403)
    */
-  authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
+  authenticate(headers: KeyHeaders): Promise<Caller>;
   /** Sessions of the console. */
   readonly sessions: Sessions;
   /** @throws ApiError `permission_denied` (403) */

@@ -1,21 +1,34 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
 import { type Caller, hasScope, isExpired, type KeyScope } from '../core/org.ts';
-import type { Accounts } from './accounts.ts';
+import type { Accounts, KeyHeaders } from './accounts.ts';
 import type { KeyCache, KnownKey } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
 
 const unauthorized = (message: string) => new ApiError('invalid_api_key', message);
 
 /**
- * Returns the key in `Authorization: Bearer`, which wins over `x-api-key` when both are sent.
+ * Returns the key in `Authorization: Bearer`, which wins over another header when both are sent.
  * @throws ApiError `duplicate_authorization`, `invalid_api_key`
  */
-function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): string {
-  const [header, second] = headers.authorization;
-  if (second !== undefined)
-    throw new ApiError('duplicate_authorization', 'Authorization was sent more than once: send it once.');
-  if (header === undefined && headers.xApiKey.length > 0)
+function tokenOf({ authorization, xApiKey, instead }: KeyHeaders): string {
+  const [header] = authorization;
+  if (authorization.length > 1) throw sentTwice('Authorization');
+  if (header !== undefined || !instead) return bearerToken(header, xApiKey);
+  const { name, values } = instead;
+  const [key] = values;
+  if (values.length > 1) throw sentTwice(name);
+  if (key === undefined)
+    throw unauthorized(`No API key: send "${name}: <key>" or "Authorization: Bearer <key>".`);
+  return key.trim();
+}
+
+function sentTwice(name: string): ApiError {
+  return new ApiError('duplicate_authorization', `${name} was sent more than once: send it once.`);
+}
+
+function bearerToken(header: string | undefined, xApiKey: string[]): string {
+  if (header === undefined && xApiKey.length > 0)
     throw unauthorized(
       'x-api-key is not accepted here: send the key as "Authorization: Bearer <key>". Set ' +
         'ANTHROPIC_AUTH_TOKEN in the environment of Claude Code, authToken (JavaScript) or auth_token (Python) in Anthropic ' +
@@ -84,7 +97,7 @@ export function createKeyCheck(deps: {
     };
   }
 
-  const byHeaders: Accounts['authenticate'] = async (headers) => (await byToken(bearerToken(headers))).caller;
+  const byHeaders: Accounts['authenticate'] = async (headers) => (await byToken(tokenOf(headers))).caller;
 
   return { byToken, byHash, byHeaders };
 }

@@ -51,7 +51,7 @@ export interface BatchesDeps {
   requireDisk: () => void;
   limits: BatchLimits & { storedBytes: number; lineBytes: number };
   batch: {
-    /** Endpoints that new batches may target; `defaultEndpoints` if absent. */
+    /** Endpoints of new batches on any surface; `defaultEndpoints` if absent. */
     endpoints?: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;

@@ -1,5 +1,5 @@
 import type { Service } from '../base/service.ts';
-import type { BatchEndpoint, BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
+import type { BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
@@ -18,8 +18,6 @@ import type { BatchView, DryRun } from '../wire/batch/present.ts';
 export interface Batches extends Service {
   /** Id of this process in the database, a new one after each start. */
   readonly processId: string;
-  /** Endpoints that new batches may target. */
-  readonly endpoints: readonly BatchEndpoint[];
   /** Milliseconds from creation to expiry. */
   readonly windowMs: number;
   /** Open batches of all orgs and processes, and the work left that can run. At most a second old. */

@@ -1,4 +1,4 @@
-import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
+import { type Batch, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import { isGroup } from '../core/request-group.ts';
@@ -181,7 +181,6 @@ export function createBatches(deps: BatchesDeps): Batches {
     actions,
     requests,
     processId: worker,
-    endpoints: settings.endpoints ?? defaultEndpoints,
     windowMs: settings.completionWindowMs,
 
     openWork: () => openWork.read(),

@@ -1,6 +1,12 @@
 import type { Checker, SourceValue } from './source-value.ts';
 import { nearestWord } from '../base/nearest-word.ts';
-import { batchEndpoints, dateForms, defaultEndpoints, defaultLimits } from '../core/batch.ts';
+import {
+  batchEndpoints,
+  compatibleLimits,
+  dateForms,
+  defaultEndpoints,
+  defaultLimits,
+} from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
@@ -21,10 +27,15 @@ export function limits(at: SourceValue | undefined, models: LimitedModels, check
   const fields = check.object(at, configKeys.limits);
   const atLeastOne = { min: 1 };
   const bodyBytes = check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608;
+  const requests = check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 });
+  const bytes = check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 });
   return {
-    requestsPerBatch:
-      check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? defaultLimits.requests,
-    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? defaultLimits.bytes,
+    requestsPerBatch: requests ?? defaultLimits.requests,
+    bytesPerBatch: bytes ?? defaultLimits.bytes,
+    compatible: {
+      requestsPerBatch: requests ?? compatibleLimits.requests,
+      bytesPerBatch: bytes ?? compatibleLimits.bytes,
+    },
     lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? defaultLimits.lineBytes,
     openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
     bodyBytes,
@@ -101,10 +112,12 @@ export function batch(
 ): Config['batch'] & { hours: Hours | undefined } {
   const fields = check.object(at, configKeys.batch);
   const completionWindowMs = check.duration(fields.completion_window) ?? 86_400_000;
-  const endpoints = check.list(fields.endpoints)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
-  if (endpoints?.length === 0) check.fail(fields.endpoints!, 'must name at least one endpoint');
+  const named = check.list(fields.endpoints)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
+  if (named?.length === 0) check.fail(fields.endpoints!, 'must name at least one endpoint');
+  const endpoints = named && [...new Set(named)];
   return {
-    endpoints: endpoints ? [...new Set(endpoints)] : defaultEndpoints,
+    endpoints: endpoints ?? defaultEndpoints,
+    compatibleEndpoints: endpoints ?? compatibleLimits.endpoints,
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,

@@ -48,11 +48,39 @@ export const batchEndpoints = [
 ] as const;
 export type BatchEndpoint = (typeof batchEndpoints)[number];
 
-/** Default limits of one batch. */
+/** Default limits of one batch at `/v1`. */
 export const defaultLimits = { requests: 10_000, bytes: 33_554_432, lineBytes: 8_388_608 };
 
-/** Endpoints that are open by default. */
+/** Endpoints of batches that are open at `/v1` by default. */
 export const defaultEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
+
+/** Defaults of the compatible surfaces: the limits of OpenAI, and every endpoint. */
+export const compatibleLimits = { requests: 50_000, bytes: 209_715_200, endpoints: batchEndpoints };
+
+/** Rules for new batches and their input files, which differ by the API surface that creates them. */
+export interface BatchRules {
+  /** Open endpoints. */
+  endpoints: readonly BatchEndpoint[];
+  requests: number;
+  /** Size of an input file. */
+  bytes: number;
+  /** Size of inline requests as JSON Lines, which are in memory as a whole. */
+  inlineBytes: number;
+  /** True if an endpoint may be written without `/v1`, as Azure's clients do. */
+  shortUrls: boolean;
+}
+
+const endpointsByUrl = new Map<unknown, BatchEndpoint>(
+  batchEndpoints.flatMap((name) => [
+    [name, name],
+    [name.slice('/v1'.length), name],
+  ]),
+);
+
+/** Endpoint of a line or a batch, written with or without `/v1`; undefined for any other value. */
+export function endpointOf(url: unknown): BatchEndpoint | undefined {
+  return endpointsByUrl.get(url);
+}
 
 /** One of the two result streams of a batch. */
 export type ResultStream = 'output' | 'errors';
@@ -67,6 +95,8 @@ export interface BatchFault {
 
 /** Request to create a batch. */
 export interface CreateBatch {
+  /** Rules of the surface that creates it; those of the configuration if absent. */
+  rules?: BatchRules;
   endpoint: BatchEndpoint;
   /** Either this or `requests`: the UTF-8 of each item's JSON as received, without line breaks. */
   inputFileId?: string;

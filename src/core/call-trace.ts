@@ -65,6 +65,8 @@ export interface AnsweredCall {
   method: string;
   /** Route pattern, such as `/v1/batches/:id`; `unknown` if no route matches. */
   route: string;
+  /** Route pattern at `/v1`, whatever the surface of the request. */
+  endpoint: string;
   /** HTTP status; 499 if the client left before the end of the answer. */
   status: number;
   ms: number;

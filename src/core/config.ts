@@ -7,6 +7,10 @@ import type { RequestLimits } from './limits.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { PriceList } from './price.ts';
 
+/** Surfaces for clients of other services (docs/surfaces.md). */
+export const surfaceNames = ['openai', 'anthropic'] as const;
+export type SurfaceName = (typeof surfaceNames)[number];
+
 /** Configuration of a server, checked and complete (docs/configuration.md). Paths are absolute, durations in milliseconds. */
 export interface Config {
   server: {
@@ -34,9 +38,14 @@ export interface Config {
   modelFolder: string;
   /** Hugging Face hub for `hf:` references. */
   hub: { endpoint: string; token: string | null };
+  /** Prefixes of the compatible surfaces, such as `/openai`; null for one that is closed. */
+  surfaces: Record<SurfaceName, string | null>;
   limits: {
+    /** Limits of one batch at `/v1`. */
     requestsPerBatch: number;
     bytesPerBatch: number;
+    /** Limits of one batch at the compatible surfaces. */
+    compatible: { requestsPerBatch: number; bytesPerBatch: number };
     lineBytes: number;
     openBatchesPerOrg: number;
     bodyBytes: number;
@@ -57,8 +66,10 @@ export interface Config {
     perKey: RequestLimits & QueueLimits;
   };
   batch: {
-    /** Endpoints that new batches may use. */
+    /** Endpoints of new batches at `/v1`. */
     endpoints: readonly BatchEndpoint[];
+    /** Endpoints of new batches at the compatible surfaces, which include those at `/v1`. */
+    compatibleEndpoints: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;
     completionWindowMs: number;

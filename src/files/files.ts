@@ -1,5 +1,6 @@
 import type { PageSlices } from '../base/page-slices.ts';
 import type { Service } from '../base/service.ts';
+import type { BatchRules } from '../core/batch.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
@@ -51,6 +52,8 @@ export interface UploadOptions {
   source?: 'file' | 'inline';
   /** `batch` by default. `unknown` if the form sends the purpose after the bytes; `seal` gets it then. */
   purpose?: UploadPurpose | 'unknown';
+  /** Rules for a batch's file; those of the configuration if absent. */
+  rules?: BatchRules;
   /** True for bytes that will be discarded: they do not count toward the quota. */
   isDiscarded?: boolean;
 }

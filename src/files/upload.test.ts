@@ -2,12 +2,11 @@ import { wholePage } from '../base/page-slices.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countTurns } from '../../test/support/count-turns.ts';
-import { callerFor, startFiles } from '../../test/support/files.ts';
+import { callerFor, startFiles, type FileRules } from '../../test/support/files.ts';
 import { BlobError } from '../core/blob-error.ts';
 import { ApiError } from '../core/errors.ts';
 import type { CheckSchema } from './distinct-schemas.ts';
 import type { SealedUpload, UploadOptions } from './files.ts';
-import type { FileLimits } from './upload.ts';
 
 const caller = callerFor('org_1');
 const meta = { filename: 'in.jsonl', expiresAt: null };
@@ -17,7 +16,7 @@ const line = (customId: string, body: object = chat('hi')) =>
 const lines = (count: number) => Array.from({ length: count }, (_, at) => line(`id-${at}`));
 
 let system: Awaited<ReturnType<typeof startFiles>>;
-const restart = async (limits: Partial<FileLimits>) => {
+const restart = async (limits: FileRules) => {
   await system.stop();
   system = await startFiles(limits);
 };
@@ -234,14 +233,14 @@ describe('a refused upload', () => {
   });
 
   it('B29: more requests than the cap, told alone and first', async () => {
-    await restart({ lines: 20 });
+    await restart({ requests: 20 });
     const error = await refusal([...lines(20), '{', '{'].join('\n'));
     expect(error).toMatchObject({ status: 422, code: 'too_many_tasks' });
     expect(error.message).toContain('more than 20 requests');
   });
 
   it('B30: a file over the byte cap, as soon as it is crossed', async () => {
-    await restart({ fileBytes: 1_000 });
+    await restart({ bytes: 1_000 });
     const upload = await system.files.begin(caller);
     await upload.write(Buffer.alloc(1_000, 0x20));
     await expect(upload.write(Buffer.from(' '))).rejects.toMatchObject({
@@ -309,8 +308,8 @@ describe('limits that are exactly met', () => {
   it('B29: as many requests and bytes as allowed are accepted', async () => {
     const content = lines(20).join('\n');
     await restart({
-      lines: 20,
-      fileBytes: content.length,
+      requests: 20,
+      bytes: content.length,
       lineBytes: Math.max(...lines(20).map((text) => text.length)),
     });
     expect((await seal(content, 13)).file.requests).toBe(20);

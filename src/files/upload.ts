@@ -3,7 +3,7 @@ import type { BlobWriter, Blobs } from '../blobs/blobs.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { heavySlices } from '../base/loop-slices.ts';
-import type { BatchEndpoint } from '../core/batch.ts';
+import type { BatchRules } from '../core/batch.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import { familyOf } from '../core/key-family.ts';
@@ -20,13 +20,6 @@ import { encodeIndex } from './input-index-codec.ts';
 import type { UploadShare } from './quota.ts';
 import { UploadFaults } from './upload-faults.ts';
 
-export interface FileLimits {
-  fileBytes: number;
-  /** Requests per file. */
-  lines: number;
-  lineBytes: number;
-}
-
 /** Limits of files for other purposes than batches, which are stored as they are. */
 export interface UserFiles {
   purposes: readonly UploadPurpose[];
@@ -41,9 +34,10 @@ export interface UploadDeps {
   catalog: SharedCatalog;
   clock: Clock;
   ids: Ids;
-  limits: FileLimits;
-  /** Endpoints of batches; `defaultEndpoints` if absent. */
-  endpoints?: readonly BatchEndpoint[];
+  /** Rules of uploads that have none of their own. */
+  rules: BatchRules;
+  /** Maximum size of a line. */
+  lineBytes: number;
   /** Bytes of all files of an org that has no limit of its own. */
   storedBytesPerOrg: number;
   /** Throws while the disk has no room for what clients store. */
@@ -57,6 +51,7 @@ export interface UploadTarget {
   caller: Caller;
   source: 'file' | 'inline';
   purpose: UploadPurpose | 'unknown';
+  rules: BatchRules | undefined;
   /** Counts the bytes toward the quota. */
   share: UploadShare;
   /** Called when the bytes are durable. */
@@ -78,6 +73,7 @@ export function indexName(blobId: string): string {
 export class SpooledUpload implements Upload {
   readonly #deps: UploadDeps;
   readonly #target: UploadTarget;
+  readonly #rules: BatchRules;
   readonly #blobId: string;
   #writer: BlobWriter | undefined;
   readonly #splitter: Splitter;
@@ -96,18 +92,20 @@ export class SpooledUpload implements Upload {
   #refreshed = false;
 
   constructor(deps: UploadDeps, target: UploadTarget, blobId: string, writer: BlobWriter) {
-    const { caller, source, share } = target;
+    const { caller, source, share, rules = deps.rules } = target;
+    this.#rules = rules;
     this.#share = share;
     this.#deps = deps;
     this.#target = target;
     this.#blobId = blobId;
     this.#writer = bufferedWriter(writer);
-    this.#splitter = new Splitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
+    this.#splitter = new Splitter({ lineBytes: deps.lineBytes, guess: source === 'file' });
     this.#schemas = new DistinctSchemas(deps.checkSchema, caller.orgId);
     this.#checker = createLineChecker({
       source,
       takesFiles: (deps.userFiles?.purposes.length ?? 0) > 0,
-      ...(deps.endpoints && { endpoints: deps.endpoints }),
+      endpoints: rules.endpoints,
+      shortUrls: rules.shortUrls,
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
       takesImageUrls: (name) => (deps.catalog.find(name) ?? { imageUrls: true }).imageUrls === true,
     });
@@ -163,10 +161,10 @@ export class SpooledUpload implements Upload {
   }
 
   async #requireSize(purpose: UploadPurpose | 'unknown'): Promise<void> {
-    const { limits, userFiles } = this.#deps;
+    const { userFiles } = this.#deps;
     const mayBeBatch = purpose === 'batch' || purpose === 'unknown';
     const userBytes = purpose === 'batch' ? 0 : (userFiles?.fileBytes ?? 0);
-    const maxBytes = Math.max(mayBeBatch ? limits.fileBytes : 0, userBytes);
+    const maxBytes = Math.max(mayBeBatch ? this.#rules.bytes : 0, userBytes);
     if (this.#bytes <= maxBytes) return;
     await this.abort();
     const advice = mayBeBatch ? `, the server's limits.bytes_per_batch; ${splitAdvice}` : '';
@@ -254,7 +252,7 @@ export class SpooledUpload implements Upload {
         if (!verdict.ok) this.#faults.add(verdict.faults);
         else if (!this.#faults.any) this.#accept(item.line, verdict);
       }
-      if (this.#requests > this.#deps.limits.lines) this.#tooMany();
+      if (this.#requests > this.#rules.requests) this.#tooMany();
       if (this.#fatal) return;
     }
   }
@@ -272,7 +270,7 @@ export class SpooledUpload implements Upload {
 
   #tooMany(): void {
     this.#fatal = true;
-    const message = `more than ${this.#deps.limits.lines} requests in one file, the server's limits.requests_per_batch; ${splitAdvice}`;
+    const message = `more than ${this.#rules.requests} requests in one file, the server's limits.requests_per_batch; ${splitAdvice}`;
     this.#faults.addFirst({ code: 'too_many_tasks', message });
   }
 

@@ -5,6 +5,7 @@ import { heavySlices } from '../base/loop-slices.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import { rateHeaders } from '../wire/errors/rate-headers.ts';
+import type { Answer } from './answer.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
 import type { ClientAddress } from './client-address.ts';
 import { requireOwnOrigin } from './console/own-origin.ts';
@@ -17,6 +18,7 @@ import { readForm } from './read-form.ts';
 import type { Incoming, MountedRoute, Services } from './route.ts';
 import { errorFormat, sendAnswer, sendError } from './send.ts';
 import type { Strangers } from './strangers.ts';
+import type { Surface } from './surface.ts';
 import { noSuchRoute } from './to-api-error.ts';
 
 export interface MountDeps {
@@ -36,9 +38,12 @@ const anonymous: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], mode
 /** Registers a route: authenticates the caller, reads the body, calls the handler and sends its answer. */
 export function mount(app: FastifyInstance, route: MountedRoute, mounting: MountDeps): void {
   const { services, traffic, connections } = mounting;
-  const endpoint = route.path.slice(Math.max(0, route.path.indexOf('/v1/')));
+  const { endpoint = route.path, surface = services.surfaces[0] } = route;
+  const errors = surface.errors ?? errorFormat(endpoint);
   const answer = (request: FastifyRequest, reply: FastifyReply) => {
     const tracked = traffic.of(request);
+    tracked.endpoint = endpoint;
+    tracked.errors = errors;
     tracked.work = run(tracked, request, reply).catch((error: unknown) => {
       if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, error);
     });
@@ -53,7 +58,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
 
   async function run(tracked: TrackedRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const begun = services.clock.monotonic();
-    if (route.isConsole) reply.header('cache-control', 'no-store');
+    if (surface.isConsole) reply.header('cache-control', 'no-store');
     const authenticated = () => authenticate(request, route, mounting, tracked.signal);
     const caller = await authenticated();
     const recheck = async () => void (await authenticated());
@@ -63,6 +68,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     const incoming: Incoming = {
       requestId: tracked.requestId,
       endpoint,
+      surface,
       caller,
       address: mounting.clientAddress(request.raw) ?? null,
       method: request.method,
@@ -70,23 +76,22 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       query: request.query as Record<string, unknown>,
       headers: request.headers,
       startedAt: tracked.startedAt,
-      body: await readJson(request, route, { services, caller, share }),
+      body: await readJson(request, route, { services, surface, caller, share }),
       form: () => readForm(request),
       reserveBytes: share.reserve,
       recheck,
       // Work that continues in the background can report after the answer was sent.
       onModel: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
       onRates: (rates) =>
-        void (
-          reply.sent || reply.headers(rateHeaders(rates, errorFormat(request.url), services.clock.now()))
-        ),
+        void (reply.sent || reply.headers(rateHeaders(rates, errors, services.clock.now()))),
       trace: tracked.trace,
       signal: tracked.signal,
     };
     // The server may have aborted the request while the body was arriving.
     tracked.signal.throwIfAborted();
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();
-    await sendAnswer(reply, await route.handle(incoming, services), {
+    const answered = withStatus(await route.handle(incoming, services), surface.createdStatus);
+    await sendAnswer(reply, answered, {
       clock: services.clock,
       signal: tracked.signal,
       onFailure: tracked.onFailure,
@@ -102,26 +107,37 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   }
 }
 
+/** Answer with the status that the surface has for a new resource. */
+function withStatus(answer: Answer, created: number): Answer {
+  const isNew = answer.kind === 'json' && answer.status === 201;
+  return isNew && created !== 201 ? { ...answer, status: created } : answer;
+}
+
 /**
  * Authenticates a request for a route. One without a valid key waits for its turn.
  * @param signal aborts when the client has left
  */
 export async function authenticate(
   request: FastifyRequest,
-  route: Pick<MountedRoute, 'access' | 'isConsole'>,
+  route: Pick<MountedRoute, 'access' | 'surface'>,
   { services: { accounts }, strangers }: Pick<MountDeps, 'services' | 'strangers'>,
   signal: AbortSignal,
 ): Promise<Caller> {
+  const { isConsole, keyHeader } = route.surface ?? {};
   let caller: Caller;
   try {
     refuseDuplicateHeaders(request.raw);
-    if (route.isConsole) requireOwnOrigin(request.raw);
+    if (isConsole) requireOwnOrigin(request.raw);
     if (route.access === 'open') caller = anonymous;
-    else if (route.isConsole) caller = (await findSession(accounts.sessions, request.headers)).caller;
+    else if (isConsole) caller = (await findSession(accounts.sessions, request.headers)).caller;
     else {
       const authorization = headerValues(request.raw, 'authorization');
-      const xApiKey = headerValues(request.raw, 'x-api-key');
-      caller = await accounts.authenticate({ authorization, xApiKey });
+      const values = headerValues(request.raw, keyHeader ?? 'x-api-key');
+      caller = await accounts.authenticate(
+        keyHeader
+          ? { authorization, xApiKey: [], instead: { name: keyHeader, values } }
+          : { authorization, xApiKey: values },
+      );
     }
   } catch (error) {
     if (error instanceof ApiError) await strangers.turn(request, signal);
@@ -157,7 +173,12 @@ function decodePath(text: string): string {
 async function readJson(
   request: FastifyRequest,
   route: MountedRoute,
-  { services, caller, share }: { services: Services; caller: Caller; share: BodyShare },
+  {
+    services,
+    surface,
+    caller,
+    share,
+  }: { services: Services; surface: Surface; caller: Caller; share: BodyShare },
 ): Promise<Incoming['body']> {
   if (route.body === undefined) return noBody;
   if (route.body === 'multipart') {
@@ -166,7 +187,7 @@ async function readJson(
   }
   if (route.body.optional && !hasBody(request)) return emptyObject;
   requireMediaType(request.raw, 'application/json');
-  const most = route.body.maxBytes(services.limits);
+  const most = route.body.maxBytes(services.limits, surface.rules);
   const bytes = await readBody(request.raw, most, share, caller.orgId);
   const body = lazyBody(bytes, caller.orgId);
   if (route.access !== 'inference' || !bytes.includes('"file_id"')) return body;

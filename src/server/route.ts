@@ -7,7 +7,7 @@ import type { Batches } from '../batches/batches.ts';
 import type { Actor } from '../core/audit.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { ResourceName } from '../core/errors.ts';
-import type { DateForm } from '../core/batch.ts';
+import type { BatchRules } from '../core/batch.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller, KeyScope } from '../core/org.ts';
 import type { RateState } from '../core/rates.ts';
@@ -24,6 +24,7 @@ import type { Schema } from '../wire/schema/schema.ts';
 import type { QueryDocs } from './openapi/query-schemas.ts';
 import type { RecentRequests } from './plugins/recent-requests.ts';
 import type { FormPart } from './read-form.ts';
+import type { Surface } from './surface.ts';
 
 /** Services that route handlers call. */
 export interface Services {
@@ -43,8 +44,8 @@ export interface Services {
   clock: Clock;
   log: Log;
   limits: ServerLimits;
-  /** Format of the times of batches. */
-  dates: DateForm;
+  /** The first is `/v1`. */
+  surfaces: readonly [Surface, ...Surface[]];
   /** Readiness: whether this process can serve requests. */
   ready: () => Promise<{ ok: boolean; reason?: string }>;
   version: string;
@@ -57,14 +58,16 @@ export interface MountedRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path with `:name` parameters, or a final `*` for a parameter with slashes. A GET route answers HEAD too. */
   path: string;
-  /** The caller is that of the console's session, from its cookie, and pages of other origins are refused. */
-  isConsole?: true;
+  /** Path of the route at `/v1`, if it differs. */
+  endpoint?: string;
+  /** Surface that has the route; `/v1` if absent. */
+  surface?: Surface;
   /** Required scope; `key` accepts any key, `open` needs none. */
   access: KeyScope | 'key' | 'open';
   /** Kind of id in the path. A malformed id is answered with 404, without a look-up. */
   id?: { prefix: IdPrefix; what: ResourceName };
   /** Accepted body. A JSON body is read before `handle` runs; an absent `optional` one is `{}`. */
-  body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number; optional?: boolean };
+  body?: 'multipart' | { maxBytes: MaxBytes; optional?: boolean };
   handle(incoming: Incoming, services: Services): Promise<Answer>;
 }
 
@@ -105,12 +108,12 @@ export interface RouteDocs {
   otherAnswer?: { status: 200; description: string; schema: Schema };
 }
 
+/** Size limit of a body, on a surface with these rules. */
+export type MaxBytes = (limits: ServerLimits, rules: BatchRules) => number;
+
 export interface ServerLimits {
   /** Largest JSON body of one synchronous request. */
   bodyBytes: number;
-  /** Largest file, and largest sum of inline requests counted as JSONL. */
-  bytesPerBatch: number;
-  requestsPerBatch: number;
   /** Total size of the request bodies held in memory at a time. */
   bodyBytesInFlight: number;
   connections: number;
@@ -123,8 +126,9 @@ export interface ServerLimits {
 export interface Incoming {
   /** `req_...` */
   requestId: string;
-  /** Path of the route from `/v1` on. */
+  /** Path of the route at `/v1`, whatever the surface. */
   endpoint: string;
+  surface: Surface;
   /** On an open route: a caller with empty ids and no scopes. */
   caller: Caller;
   /** Address of the client; null if a trusted proxy does not say it. */

@@ -77,19 +77,20 @@ async function sendEvents(
 /** Sends the error body and headers for a thrown value, and records the failure. */
 export function sendError(
   reply: FastifyReply,
-  tracked: { requestId: string; onFailure: (error: ApiError) => void },
+  tracked: { requestId: string; errors?: ErrorFormat | undefined; onFailure: (error: ApiError) => void },
   thrown: unknown,
 ): void {
   const error = toApiError(thrown);
   tracked.onFailure(error);
   const { method, url } = reply.request;
+  const format = tracked.errors ?? errorFormat(url);
   const where = method === 'GET' ? 'query' : 'body';
-  const { status, headers, body } = errorBody(error, tracked.requestId, errorFormat(url), where);
+  const { status, headers, body } = errorBody(error, tracked.requestId, format, where);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
 }
 
-/** Format of errors and of rate limit headers for a path. Requests that are rejected early have no route to read it from. */
+/** Format of errors and of rate limit headers for a path at `/v1`. Requests that are rejected early have no route to read it from. */
 export function errorFormat(url: string): ErrorFormat {
   return /^\/v1\/messages(\/|\?|$)/.test(url) ? 'messages' : 'chat';
 }

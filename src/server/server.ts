@@ -6,7 +6,7 @@ import type { Service } from '../base/service.ts';
 import type { AnsweredCall, CallTracer } from '../core/call-trace.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { createClientAddress } from './client-address.ts';
-import { consoleApi, createConsole } from './console/console.ts';
+import { createConsole } from './console/console.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
 import { createPages } from './pages/pages.ts';
@@ -19,9 +19,10 @@ import { closeSlowClients } from './plugins/slow-client-timeouts.ts';
 import { createRequestLog } from './plugins/request-log.ts';
 import { trackRequests } from './plugins/traffic.ts';
 import { batchChecks, precompileChecks } from './precompile-checks.ts';
-import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
+import { acceptSockets, isForSocket, socketPaths } from './sockets/accept-sockets.ts';
 import { createStrangers } from './strangers.ts';
 import type { ServerLimits, Services } from './route.ts';
+import { routesOn } from './surfaces.ts';
 import { routes } from './routes/routes.ts';
 
 export interface ServerDeps extends Omit<Services, 'openapi' | 'recentRequests'> {
@@ -30,8 +31,6 @@ export interface ServerDeps extends Omit<Services, 'openapi' | 'recentRequests'>
   host?: string;
   /** Default: 0, any free port. */
   port?: number;
-  /** False for no console. Default: true. */
-  console?: boolean;
   /** Addresses and ranges that are exempt from the connection limit per address. */
   trustedProxies?: readonly string[];
   /** Time that requests in flight get to finish after `stop`. Default: 25 s. */
@@ -52,7 +51,14 @@ const abortGraceMs = 1_000;
 /** HTTP server of the API. `stop` rejects new requests, waits `drainMs` for those in flight, then aborts the rest. */
 export function createServer(deps: ServerDeps): Server {
   const { clock, ids, log, limits, drainMs = 25_000 } = deps;
-  const { host = '127.0.0.1', port = 0, trustedProxies = [], console = true } = deps;
+  const { host = '127.0.0.1', port = 0, trustedProxies = [], surfaces } = deps;
+  const console = surfaces.find(({ isConsole }) => isConsole);
+  const mounted = [
+    ...createPages({ console: console !== undefined }),
+    ...(console ? createConsole(console) : []),
+    ...surfaces.flatMap((surface) => routesOn(surface, routes)),
+  ];
+  const paths = socketPaths(mounted);
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -62,7 +68,7 @@ export function createServer(deps: ServerDeps): Server {
       headersTimeout: 10_000,
       connectionsCheckingInterval: 5_000,
       maxHeaderSize: 16_384,
-      shouldUpgradeCallback: isForSocket,
+      shouldUpgradeCallback: (request) => isForSocket(paths, request),
     },
     routerOptions: { maxParamLength: 16_384 },
     // Routes validate their own input, so Fastify does not load its schema compilers.
@@ -71,7 +77,6 @@ export function createServer(deps: ServerDeps): Server {
       sendFrameworkError({ traffic, strangers }, fault, request, reply),
     clientErrorHandler: (fault, socket) => sendParserError(ids, fault, socket),
   });
-  const pages = [...createPages({ console }), ...(console ? createConsole(routes) : [])];
   const recentRequests = createRecentRequests();
   const clientAddress = createClientAddress(trustedProxies);
   const requestLog = createRequestLog({ clock, log, clientAddress });
@@ -80,8 +85,7 @@ export function createServer(deps: ServerDeps): Server {
     ids,
     requestLog,
     onAnswered(call) {
-      const single = { ...call, route: call.route.replace(consoleApi, '') };
-      if (isSingleRequest(single)) recentRequests.add(single);
+      if (isSingleRequest(call)) recentRequests.add(call);
       deps.onAnswered?.(call);
     },
     tracer: deps.tracer,
@@ -97,8 +101,11 @@ export function createServer(deps: ServerDeps): Server {
   const connections = limitConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerOnClose(app, clock);
   const stalls = closeSlowClients(traffic, clock);
-  const preparing = precompileChecks(batchChecks(deps.batches.endpoints), clock);
-  handleErrors(app, [...routes, ...pages], { traffic, strangers });
+  const preparing = precompileChecks(
+    batchChecks([...new Set(surfaces.flatMap(({ rules }) => rules.endpoints))]),
+    clock,
+  );
+  handleErrors(app, mounted, { traffic, strangers });
   app.removeAllContentTypeParsers();
   // `mount` reads bodies, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -111,9 +118,8 @@ export function createServer(deps: ServerDeps): Server {
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
-  const budget = createBodyBudget(bodyBudgetBytes(limits));
+  const budget = createBodyBudget(bodyBudgetBytes(limits, surfaces));
   const mounting = { services, traffic, connections, budget, clientAddress, strangers };
-  const mounted = [...pages, ...routes];
   for (const route of mounted) if (route.body !== 'multipart') mount(app, route, mounting);
   // A scope of its own: the multipart plugin adds a hook to every request of its scope.
   app.register(async (forms) => {
@@ -121,7 +127,7 @@ export function createServer(deps: ServerDeps): Server {
     for (const route of mounted) if (route.body === 'multipart') mount(forms, route, mounting);
   });
 
-  const sockets = acceptSockets(app, { ...mounting, ids, requestLog });
+  const sockets = acceptSockets(app, { ...mounting, ids, requestLog, paths });
 
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
@@ -173,8 +179,8 @@ const modelRoutes = new Set(
   routes.filter(({ method, access }) => method === 'POST' && access === 'inference').map(({ path }) => path),
 );
 
-function isSingleRequest({ method, route }: AnsweredCall): boolean {
-  return method === 'POST' && modelRoutes.has(route);
+function isSingleRequest({ method, endpoint }: AnsweredCall): boolean {
+  return method === 'POST' && modelRoutes.has(endpoint);
 }
 
 function unused(): never {
@@ -182,8 +188,10 @@ function unused(): never {
 }
 
 /** At least twice the largest allowed body, because one org alone may hold half of the budget. */
-function bodyBudgetBytes(limits: ServerLimits): number {
-  const sizes = routes.map(({ body }) => (typeof body === 'object' ? body.maxBytes(limits) : 0));
+function bodyBudgetBytes(limits: ServerLimits, surfaces: ServerDeps['surfaces']): number {
+  const sizes = surfaces.flatMap(({ rules }) =>
+    routes.map(({ body }) => (typeof body === 'object' ? body.maxBytes(limits, rules) : 0)),
+  );
   return Math.max(limits.bodyBytesInFlight, 2 * Math.max(...sizes));
 }
 

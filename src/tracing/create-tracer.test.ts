@@ -70,6 +70,7 @@ const answered = (trace: CallTrace, more: Partial<AnsweredCall> = {}): AnsweredC
   caller: { orgId: 'org_1', keyId: 'key_1' },
   method: 'POST',
   route: '/v1/chat/completions',
+  endpoint: '/v1/chat/completions',
   status: 200,
   startedAt: clock.now() - 2_000,
   ms: 2_000,

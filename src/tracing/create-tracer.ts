@@ -99,7 +99,7 @@ export function createTracer(deps: TracerDeps): CallTracer & Service {
       return { traceId, callId: newId(8), isSampled: isChosen() };
     },
 
-    endRequest({ requestId, caller, method, route, status, startedAt, ms, code, trace }) {
+    endRequest({ requestId, caller, method, route, endpoint: called, status, startedAt, ms, code, trace }) {
       const ids = trace.span;
       const orgId = caller?.orgId;
       // Requests without a key, of which anyone can send many, are not recorded.
@@ -129,11 +129,11 @@ export function createTracer(deps: TracerDeps): CallTracer & Service {
         traceId: ids.traceId,
         spanId: ids.callId,
         parentId: ids.requestId,
-        name: callName(route, trace),
+        name: callName(called, trace),
         kind: 'client',
         startedAt: atTime(trace.begunAt),
         endedAt,
-        attributes: { ...callAttributes(route, trace, code), ...org },
+        attributes: { ...callAttributes(called, trace, code), ...org },
         isError: code !== undefined,
       });
     },

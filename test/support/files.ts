@@ -1,11 +1,12 @@
 import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/system.ts';
+import { type BatchRules, defaultLimits } from '../../src/core/batch.ts';
 import { createCatalog } from '../../src/core/model.ts';
 import { type Caller, orgDefaults } from '../../src/core/org.ts';
 import { createFiles } from '../../src/files/create-files.ts';
 import type { CheckSchema } from '../../src/files/distinct-schemas.ts';
-import type { FileLimits } from '../../src/files/upload.ts';
+import { usualRules } from './batch-rules.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { createManualClock } from './manual-clock.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
@@ -13,9 +14,11 @@ import { createScanGate } from '../../src/store/scan-gate.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 
+export type FileRules = Partial<BatchRules> & { lineBytes?: number };
+
 /** Returns files over an in-memory store and blobs, with a chat model `tiny` and an embeddings model `vectors`. */
 export async function startFiles(
-  limits: Partial<FileLimits> = {},
+  { lineBytes = defaultLimits.lineBytes, ...rules }: FileRules = {},
   checkSchema: CheckSchema = async () => null,
   storedBytesPerOrg = Infinity,
 ) {
@@ -43,7 +46,8 @@ export async function startFiles(
     checkSchema,
     storedBytesPerOrg,
     requireDisk: () => {},
-    limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
+    rules: { ...usualRules, ...rules },
+    lineBytes,
   });
   await store.start();
   await store.orgs.insert({ id: 'org_1', name: 'one', createdAt: 0, ...orgDefaults });

@@ -1,6 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import { type Batch, type BatchEndpoint, type Chunk, type CreateBatch, newBatch } from '../../core/batch.ts';
+import {
+  type Batch,
+  type BatchEndpoint,
+  type BatchRules,
+  type Chunk,
+  type CreateBatch,
+  defaultEndpoints,
+  newBatch,
+} from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
@@ -40,7 +48,13 @@ export interface CreateDeps {
   limits: BatchLimits & { storedBytes: number };
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
-  batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
+  batch: {
+    /** Endpoints of new batches on any surface; `defaultEndpoints` if absent. */
+    endpoints?: readonly BatchEndpoint[];
+    priceFactor: number;
+    resultTtlMs: number;
+    completionWindowMs: number;
+  };
 }
 
 /** Failed lines of a finished batch, for a new one. */
@@ -70,7 +84,11 @@ export async function openInput(
 ): Promise<BatchInput> {
   requirePriority(caller, input);
   const opened = input.requests
-    ? await newInput(deps, caller, jsonLines(input.requests), { ...options, source: 'inline' })
+    ? await newInput(deps, caller, jsonLines(input.requests), {
+        ...options,
+        source: 'inline',
+        ...(input.rules && { rules: input.rules }),
+      })
     : await storedInput(deps, caller, input);
   if (opened.file.endpoint !== input.endpoint) {
     await opened.sealed?.discard();
@@ -103,8 +121,26 @@ async function storedInput(
   if (!file) throw invalid('input_file_id', 'no such file, or it has expired');
   if (file.purpose !== 'batch')
     throw invalid('input_file_id', `the purpose of the file is ${file.purpose}, not batch`);
+  requireSize(file, input.rules);
   await files.requireContent(file);
   return { file, index: await files.index(file), sealed: null };
+}
+
+/** @throws ApiError for a file that another surface accepted, with higher limits */
+function requireSize({ requests, bytes }: StoredFile, rules: BatchRules | undefined): void {
+  if (!rules) return;
+  if ((requests ?? 0) > rules.requests)
+    throw invalid(
+      'input_file_id',
+      `expected a file with at most ${rules.requests} requests (limits.requests_per_batch), got ${requests}`,
+      'too_many_tasks',
+    );
+  if (bytes > rules.bytes)
+    throw new ApiError(
+      'payload_too_large',
+      `The file is larger than ${rules.bytes} bytes (limits.bytes_per_batch).`,
+      { param: 'input_file_id' },
+    );
 }
 
 function* jsonLines(requests: readonly Uint8Array[]): Generator<Uint8Array> {
@@ -187,7 +223,12 @@ export function openRetry(
   { lines }: Retry,
   options: UploadOptions = {},
 ): Promise<BatchInput> {
-  return newInput(deps, caller, lines, options);
+  return newInput(deps, caller, lines, { ...options, rules: retryRules(deps) });
+}
+
+/** Rules of a retry: its requests were accepted before, on any surface. */
+function retryRules({ batch: { endpoints = defaultEndpoints } }: CreateDeps): BatchRules {
+  return { endpoints, requests: Infinity, bytes: Infinity, inlineBytes: Infinity, shortUrls: true };
 }
 
 /** Creates a batch of the failed lines of another, with that batch's options and current settings. */

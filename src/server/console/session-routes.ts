@@ -14,7 +14,6 @@ export const sessionRoutes: readonly MountedRoute[] = [
     method: 'POST',
     path,
     access: 'open',
-    isConsole: true,
     body: { maxBytes: smallBody },
     async handle({ body, headers }, services) {
       const { key } = parseSignIn(body.text);
@@ -27,7 +26,6 @@ export const sessionRoutes: readonly MountedRoute[] = [
     method: 'GET',
     path,
     access: 'open',
-    isConsole: true,
     async handle({ headers }, services) {
       try {
         return await answer(200, await findSession(services.accounts.sessions, headers), services);
@@ -42,7 +40,6 @@ export const sessionRoutes: readonly MountedRoute[] = [
     method: 'DELETE',
     path,
     access: 'open',
-    isConsole: true,
     async handle({ headers }, { accounts }) {
       const token = readToken(headers);
       if (token) await accounts.sessions.end(token);

@@ -9,6 +9,7 @@ const call = (n: number, more: Partial<AnsweredCall> = {}): AnsweredCall => ({
   caller: { orgId: 'org_a', keyId: 'key_a', keyName: 'ci' },
   method: 'POST',
   route: '/v1/messages',
+  endpoint: '/v1/messages',
   status: 200,
   ms: 5,
   trace: {},

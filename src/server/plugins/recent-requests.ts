@@ -13,7 +13,7 @@ export function createRecentRequests() {
 
   return {
     /** Requests without a key are not remembered: they would displace the others. */
-    add({ requestId, startedAt, caller, route, status, code, ms, trace }: AnsweredCall): void {
+    add({ requestId, startedAt, caller, endpoint, status, code, ms, trace }: AnsweredCall): void {
       if (!caller?.keyId) return;
       ring[next] = {
         id: requestId,
@@ -21,7 +21,7 @@ export function createRecentRequests() {
         orgId: caller.orgId,
         keyId: caller.keyId,
         keyName: caller.keyName ?? '',
-        endpoint: route,
+        endpoint,
         status,
         code: code ?? null,
         ms,

@@ -14,6 +14,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
 import { sendError } from '../send.ts';
+import type { ErrorFormat } from '../../wire/errors/error-body.ts';
 import type { RequestLog } from './request-log.ts';
 
 /** Request from its first header to the last byte of its answer. */
@@ -23,6 +24,10 @@ export interface TrackedRequest {
   /** Aborts when the client disconnects, or with `shutting_down` when the drain time ends. */
   readonly signal: AbortSignal;
   caller: Caller | undefined;
+  /** Path of its route at `/v1`, once the route is known. */
+  endpoint: string | undefined;
+  /** Format of its errors, once the route is known. */
+  errors: ErrorFormat | undefined;
   /** Details of its engine call. */
   readonly trace: CallTrace;
   /** Called when the request has ended. */
@@ -88,6 +93,8 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       startedAt: clock.now(),
       signal: controller.signal,
       caller: undefined,
+      endpoint: undefined,
+      errors: undefined,
       trace: tracer ? { span: tracer.beginRequest(printable(request.headers['traceparent'])) } : {},
       release() {},
       work: noWork,
@@ -127,9 +134,9 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     // An unknown path is not logged: the client chose its text.
     const route = routeOptions.url ?? 'unknown';
     const status = reply.raw.statusCode;
-    const { requestId, startedAt } = tracked;
+    const { requestId, startedAt, endpoint = route } = tracked;
     const answered = { requestId, startedAt, caller, code: failure?.code, ms, trace };
-    onAnswered?.({ ...answered, method, route, status: gone ? 499 : status });
+    onAnswered?.({ ...answered, method, route, endpoint, status: gone ? 499 : status });
     const fields = {
       request_id: requestId,
       client_request_id: printable(request.headers['x-client-request-id']),

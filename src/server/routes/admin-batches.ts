@@ -28,14 +28,14 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     query: allBatchesQuery,
     strictQuery: true,
     answer: pageOf(operatorBatchSchema),
-    async handle({ query, signal }, { accounts, batches, dates }) {
+    async handle({ query, signal, surface }, { accounts, batches }) {
       const { org, ...filters } = parseAllBatchesQuery(query);
       const orgId = org === undefined ? undefined : (await accounts.orgs.find(org)).id;
       const page = await batches.listAll({ ...filters, orgId }, signal);
       const names = await accounts.orgs.names();
       const items = page.batches.map((view) => ({
         id: view.batch.id,
-        json: operatorBatchJson(view, dates, names.get(view.batch.orgId) ?? null),
+        json: operatorBatchJson(view, surface.dates, names.get(view.batch.orgId) ?? null),
       }));
       return jsonText(200, listJson(items, page.hasMore));
     },
@@ -45,10 +45,11 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     name: 'Get Any Batch',
     summary: 'Get a batch of any org',
     answer: operatorBatchSchema,
-    async handle({ param }, services) {
+    async handle(incoming, services) {
       const { batches } = services;
+      const { param } = incoming;
       const view = await batches.get(await batches.asOwner(param), param);
-      return jsonText(200, await textOf(services, view));
+      return jsonText(200, await textOf(incoming, services, view));
     },
   },
   {
@@ -130,7 +131,7 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
           before: null,
           after,
         });
-      return jsonText(201, await textOf(services, batch), replayHeaders(replayed));
+      return jsonText(201, await textOf(incoming, services, batch), replayHeaders(replayed));
     },
   },
 ]);
@@ -159,7 +160,7 @@ async function change(
   const changed = changedFields<Fields>(before, fields(view));
   if (changed)
     await accounts.audit.add(actorOf(incoming), { action: `batch.${verb}`, target: param, ...changed });
-  return jsonText(200, await textOf(services, view));
+  return jsonText(200, await textOf(incoming, services, view));
 }
 
 /** Results of a batch of a disabled org, whose own keys cannot read them. */
@@ -185,6 +186,6 @@ function action(verb: 'cancel' | 'pause' | 'resume'): MountedRoute['handle'] {
     change(incoming, services, verb, (owner, id) => services.batches[verb](owner, id));
 }
 
-async function textOf({ accounts, dates }: Services, view: BatchView): Promise<string> {
-  return operatorBatchJson(view, dates, (await accounts.orgs.names()).get(view.batch.orgId) ?? null);
+async function textOf({ surface }: Incoming, { accounts }: Services, view: BatchView): Promise<string> {
+  return operatorBatchJson(view, surface.dates, (await accounts.orgs.names()).get(view.batch.orgId) ?? null);
 }

@@ -80,8 +80,8 @@ function operator(incoming: Incoming): ActionCaller {
 }
 
 async function create(incoming: Incoming, services: Services, by: ActionCaller): Promise<Answer> {
-  const { accounts, batches, dates } = services;
-  const { body, signal } = incoming;
+  const { accounts, batches } = services;
+  const { body, signal, surface } = incoming;
   const { filter: given, ...request } = parseAction(body.text, by.actor !== null);
   const { org, ...filter } = given ?? {};
   const orgId = org === undefined ? by.orgId : (await accounts.orgs.find(org)).id;
@@ -93,14 +93,14 @@ async function create(incoming: Incoming, services: Services, by: ActionCaller):
     );
   const token = idempotencyTokens(incoming, 'actions')(await body.sha256());
   const { action, replayed } = await batches.actions.create({ ...by, orgId }, chosen, token, signal);
-  return json(201, presentAction(action, dates), replayHeaders(replayed));
+  return json(201, presentAction(action, surface.dates), replayHeaders(replayed));
 }
 
 async function read(
   verb: 'get' | 'cancel',
-  { param }: Incoming,
-  { batches, dates }: Services,
+  { param, surface }: Incoming,
+  { batches }: Services,
   by: ActionCaller,
 ): Promise<Answer> {
-  return json(200, presentAction(await batches.actions[verb](by, param), dates));
+  return json(200, presentAction(await batches.actions[verb](by, param), surface.dates));
 }

@@ -3,11 +3,11 @@ import { lineDetailJson, parseLineQuery, presentLinePage } from '../../wire/batc
 import { json, jsonText } from '../answer.ts';
 import { lineDetailSchema, lineSchema, linePageOf, operatorLineSchema } from '../openapi/line-schemas.ts';
 import { lineListQuery, operatorLineListQuery } from '../openapi/query-schemas.ts';
-import type { Services } from '../route.ts';
+import type { Incoming, Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
-const formOf = ({ catalog, dates }: Services, isOperator: boolean) => ({
-  dates,
+const formOf = ({ surface }: Incoming, { catalog }: Services, isOperator: boolean) => ({
+  dates: surface.dates,
   isOperator,
   replicaId: (model: string, server: string) => replicaId(catalog.idOf(model), server),
 });
@@ -20,9 +20,10 @@ export const batchLineRoutes = defineRoutes({ access: 'batches', tag: 'Batches' 
     query: lineListQuery,
     strictQuery: true,
     answer: linePageOf(lineSchema),
-    async handle({ caller, param, query, signal }, services) {
+    async handle(incoming, services) {
+      const { caller, param, query, signal } = incoming;
       const page = await services.batches.lines(caller, param, parseLineQuery(query), signal);
-      return json(200, presentLinePage(page, formOf(services, false)));
+      return json(200, presentLinePage(page, formOf(incoming, services, false)));
     },
   },
   {
@@ -31,9 +32,10 @@ export const batchLineRoutes = defineRoutes({ access: 'batches', tag: 'Batches' 
     summary:
       'Get a line by its number or custom_id, with its request, its answer and the line that it retries',
     answer: lineDetailSchema,
-    async handle({ caller, param, secondParam, signal }, services) {
+    async handle(incoming, services) {
+      const { caller, param, secondParam, signal } = incoming;
       const line = await services.batches.line(caller, param, secondParam, signal);
-      return jsonText(200, lineDetailJson(line, formOf(services, false)));
+      return jsonText(200, lineDetailJson(line, formOf(incoming, services, false)));
     },
   },
 ]);
@@ -47,11 +49,12 @@ export const adminBatchLineRoutes = defineRoutes({ access: 'admin', tag: 'Admin'
     query: operatorLineListQuery,
     strictQuery: true,
     answer: linePageOf(operatorLineSchema),
-    async handle({ param, query, signal }, services) {
+    async handle(incoming, services) {
+      const { param, query, signal } = incoming;
       const { batches } = services;
       const owner = await batches.asOwner(param);
       const page = await batches.lines(owner, param, parseLineQuery(query), signal);
-      return json(200, presentLinePage(page, formOf(services, true)));
+      return json(200, presentLinePage(page, formOf(incoming, services, true)));
     },
   },
   {
@@ -59,11 +62,12 @@ export const adminBatchLineRoutes = defineRoutes({ access: 'admin', tag: 'Admin'
     name: 'Get Line of Any Batch',
     summary: 'Get a line of a batch of any org by its number or custom_id, without prompt and answer',
     answer: operatorLineSchema,
-    async handle({ param, secondParam, signal }, services) {
+    async handle(incoming, services) {
+      const { param, secondParam, signal } = incoming;
       const { batches } = services;
       const owner = await batches.asOwner(param);
       const line = await batches.line(owner, param, secondParam, signal);
-      return jsonText(200, lineDetailJson(line, formOf(services, true)));
+      return jsonText(200, lineDetailJson(line, formOf(incoming, services, true)));
     },
   },
 ]);

@@ -1,3 +1,4 @@
+import type { DateForm } from '../../core/batch.ts';
 import type { ChangePage } from '../../batches/watch/batch-changes.ts';
 import { batchErrorEvent } from '../../wire/errors/error-events.ts';
 import { presentHistory } from '../../wire/batch/history.ts';
@@ -38,9 +39,9 @@ export const batchStreamRoutes = defineRoutes({ access: 'batches', tag: 'Batches
     name: 'Batch History',
     summary: 'Get the progress of a batch over time, and its states and waits',
     answer: batchHistorySchema,
-    async handle({ caller, param }, { batches, dates }) {
+    async handle({ caller, param, surface }, { batches }) {
       const { view, history, now } = await batches.history(caller, param);
-      return json(200, presentHistory(view, history, now, dates));
+      return json(200, presentHistory(view, history, now, surface.dates));
     },
   },
 ]);
@@ -65,10 +66,10 @@ export const adminBatchStreamRoutes = defineRoutes({ access: 'admin', tag: 'Admi
     name: 'History of Any Batch',
     summary: 'Get the progress of a batch of any org over time, and its states and waits',
     answer: batchHistorySchema,
-    async handle({ param }, { batches, dates }) {
+    async handle({ param, surface }, { batches }) {
       const owner = await batches.asOwner(param);
       const { view, history, now } = await batches.history(owner, param);
-      return json(200, presentHistory(view, history, now, dates));
+      return json(200, presentHistory(view, history, now, surface.dates));
     },
   },
 ]);
@@ -76,11 +77,11 @@ export const adminBatchStreamRoutes = defineRoutes({ access: 'admin', tag: 'Admi
 interface Streamed {
   filters: Filters;
   position: string | undefined;
-  render: (page: ChangePage, services: Services) => Promise<Uint8Array>;
+  render: (page: ChangePage, dates: DateForm, services: Services) => Promise<Uint8Array>;
 }
 
 async function stream(incoming: Incoming, services: Services, streamed: Streamed): Promise<Answer> {
-  const { method, headers, signal, recheck } = incoming;
+  const { method, headers, signal, recheck, surface } = incoming;
   if (method === 'HEAD') return bytes(null, sseHeaders);
   const { filters, render } = streamed;
   const header = headers['last-event-id'];
@@ -93,23 +94,25 @@ async function stream(incoming: Incoming, services: Services, streamed: Streamed
     for await (const page of pages) {
       await recheck();
       if (page.changes.length === 0) yield readyEvent(page.position, page.complete);
-      else yield await render(page, services);
+      else yield await render(page, surface.dates, services);
     }
   }
 }
 
-/** Text of pages, which streams with the same filter share. */
-const ownPages = new WeakMap<ChangePage, Uint8Array>();
-const anyPages = new WeakMap<ChangePage, Uint8Array>();
+type RenderedPages = Record<DateForm, WeakMap<ChangePage, Uint8Array>>;
 
-async function ownPage(page: ChangePage, { dates }: Services): Promise<Uint8Array> {
-  return rendered(ownPages, page, (view) => batchJson(view, dates));
+/** Text of pages, which streams with the same filter share on surfaces with the same dates. */
+const ownPages: RenderedPages = { iso: new WeakMap(), unix: new WeakMap() };
+const anyPages: RenderedPages = { iso: new WeakMap(), unix: new WeakMap() };
+
+async function ownPage(page: ChangePage, dates: DateForm): Promise<Uint8Array> {
+  return rendered(ownPages[dates], page, (view) => batchJson(view, dates));
 }
 
-async function anyPage(page: ChangePage, services: Services): Promise<Uint8Array> {
+async function anyPage(page: ChangePage, dates: DateForm, services: Services): Promise<Uint8Array> {
   const names = await orgNames(services, page);
-  return rendered(anyPages, page, (view) =>
-    operatorBatchJson(view, services.dates, names.get(view.batch.orgId) ?? null),
+  return rendered(anyPages[dates], page, (view) =>
+    operatorBatchJson(view, dates, names.get(view.batch.orgId) ?? null),
   );
 }
 

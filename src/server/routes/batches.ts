@@ -14,15 +14,9 @@ import { bytes, events, json, jsonText } from '../answer.ts';
 import { type IdempotencyToken, idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
-import type { Incoming, MountedRoute, ServerLimits } from '../route.ts';
+import { batchBodyBytes } from '../batch-body.ts';
+import type { Incoming, MountedRoute } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
-
-/** Size of inline requests, with white space and the JSON around them, relative to JSON Lines. */
-const frameFactor = 1.25;
-
-/** Maximum body size of a new batch, in bytes. */
-export const batchBodyBytes = ({ bytesPerBatch }: Pick<ServerLimits, 'bytesPerBatch'>) =>
-  Math.ceil(bytesPerBatch * frameFactor) + 65_536;
 
 // POST routes without `body` ignore any body.
 
@@ -32,19 +26,20 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     name: 'Create Batch',
     summary: 'Run the requests of an uploaded file, or inline requests, at half the price',
     body: createBatchSchema,
-    maxBytes: batchBodyBytes,
+    maxBytes: (_limits, { inlineBytes }) => batchBodyBytes(inlineBytes),
     status: 201,
     answer: batchSchema,
     otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
-    async handle(incoming, { batches, limits, dates }) {
-      const { caller, body } = incoming;
-      const { endpoints, windowMs } = batches;
-      const allowed = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const { input, dryRun } = await heavySlices.run(caller.orgId, parseCreateBatch(body.utf8(), allowed));
+    async handle(incoming, { batches }) {
+      const { caller, body, surface } = incoming;
+      const { rules, ignoresModel } = surface;
+      const steps = parseCreateBatch(body.utf8(), rules, { windowMs: batches.windowMs, ignoresModel });
+      const { input: parsed, dryRun } = await heavySlices.run(caller.orgId, steps);
+      const input = { ...parsed, rules };
       if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
       const token = idempotencyTokens(incoming, 'batches')(await body.sha256());
       const { batch, replayed } = await batches.create(caller, input, token);
-      return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
+      return jsonText(201, batchJson(batch, surface.dates), replayHeaders(replayed));
     },
   },
   {
@@ -54,7 +49,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     query: batchListQuery,
     strictQuery: true,
     answer: pageOf(batchSchema),
-    async handle({ caller, query, signal }, { batches, dates }) {
+    async handle({ caller, query, signal, surface: { dates } }, { batches }) {
       const page = await batches.listOwn(caller, parseBatchListQuery(query), signal);
       const items = page.batches.map((view) => ({ id: view.batch.id, json: batchJson(view, dates) }));
       return jsonText(200, listJson(items, page.hasMore));
@@ -98,12 +93,12 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     status: 201,
     answer: batchSchema,
     otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
-    async handle(incoming, { batches, dates }) {
-      const { caller, param, body } = incoming;
+    async handle(incoming, { batches }) {
+      const { caller, param, body, surface } = incoming;
       const { options, dryRun } = parseRetry(body.text);
       if (dryRun) return json(200, presentEstimate(await batches.retryDryRun(caller, param, options)));
       const { batch, replayed } = await batches.retry(caller, param, options, retryToken(incoming, options));
-      return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
+      return jsonText(201, batchJson(batch, surface.dates), replayHeaders(replayed));
     },
   },
   {
@@ -113,10 +108,10 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
       'Stream the batch as server-sent events: its current state, then every change until it is finished',
     type: 'text/event-stream',
     answer: batchSchema,
-    async handle({ caller, param, method, signal, recheck }, { batches, dates }) {
+    async handle({ caller, param, method, signal, recheck, surface }, { batches }) {
       const views = await batches.follow(caller, param, signal);
       if (method === 'HEAD') return bytes(null, sseHeaders);
-      return events(batchEvents(views, dates, recheck), batchErrorEvent);
+      return events(batchEvents(views, surface.dates, recheck), batchErrorEvent);
     },
   },
   {
@@ -148,8 +143,8 @@ export function retryToken(incoming: Incoming, { codes }: RetryOptions): Idempot
 function batchAction(
   verb: keyof Pick<Batches, 'get' | 'cancel' | 'pause' | 'resume'>,
 ): MountedRoute['handle'] {
-  return async ({ caller, param }, { batches, dates }) =>
-    jsonText(200, batchJson(await batches[verb](caller, param), dates));
+  return async ({ caller, param, surface }, { batches }) =>
+    jsonText(200, batchJson(await batches[verb](caller, param), surface.dates));
 }
 
 /** Result lines as JSONL, with headers for the next request (`after`). */
@@ -167,18 +162,21 @@ export function resultLines(stream: ResultStream): MountedRoute['handle'] {
   };
 }
 
-/** Events that are shared by all subscribers of a batch. */
-const renderedEvents = new WeakMap<BatchView, string>();
+/** Events that are shared by all subscribers of a batch on surfaces with the same dates. */
+const renderedEvents: Record<DateForm, WeakMap<BatchView, string>> = {
+  iso: new WeakMap(),
+  unix: new WeakMap(),
+};
 
 /** Events of a batch. The key is checked before each: it may be revoked during the stream. */
 async function* batchEvents(views: AsyncIterable<BatchView>, dates: DateForm, recheck: () => Promise<void>) {
   for await (const view of views) {
     await recheck();
-    let event = renderedEvents.get(view);
+    let event = renderedEvents[dates].get(view);
     if (event === undefined) {
       // Metadata keeps its line breaks between tokens, which an event must not have.
       event = namedEvent('batch', batchJson(view, dates).replaceAll(/[\n\r]/g, ' '));
-      renderedEvents.set(view, event);
+      renderedEvents[dates].set(view, event);
     }
     yield event;
   }

@@ -1,7 +1,7 @@
 import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
 import { type KeyScope, readScope } from '../../core/org.ts';
 import type { Schema } from '../../wire/schema/schema.ts';
-import type { MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
+import type { MaxBytes, MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** Route definition with defaults for the fields that most routes share. */
 interface RouteRow extends Pick<
@@ -19,7 +19,7 @@ interface RouteRow extends Pick<
   /** Schema of the JSON body. */
   body?: Schema;
   /** Default: `limits.bodyBytes`. */
-  maxBytes?: (limits: ServerLimits) => number;
+  maxBytes?: MaxBytes;
   /** Schema of the multipart body, instead of `body`. */
   form?: Schema;
   /** Schema of a success, by default 200 and JSON. */

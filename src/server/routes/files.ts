@@ -63,7 +63,8 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
 
 async function upload(incoming: Incoming, { files, clock }: Services): Promise<Answer> {
   const token = idempotencyTokens(incoming, 'files');
-  const begin = (purpose: UploadPurpose | 'unknown') => files.begin(incoming.caller, { purpose });
+  const begin = (purpose: UploadPurpose | 'unknown') =>
+    files.begin(incoming.caller, { purpose, rules: incoming.surface.rules });
   const form = await receiveUpload(incoming.form(), begin, incoming.reserveBytes, files.purposes);
   const { upload: received, filename, purpose, expiresAfterSeconds } = form;
   const createdAt = clock.now();

@@ -17,10 +17,10 @@ import {
   messageBatchSchema,
 } from '../../wire/message-batches/schemas.ts';
 import { bytes, json } from '../answer.ts';
+import { batchBodyBytes } from '../batch-body.ts';
 import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { messageBatchListQuery } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';
-import { batchBodyBytes } from './batches.ts';
 import { defineRoutes } from './define-routes.ts';
 
 const endpoint = '/v1/messages';
@@ -32,20 +32,20 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
     name: 'Create Message Batch',
     summary: 'Run requests of /v1/messages within 24 hours at half the price',
     body: createMessageBatchSchema,
-    maxBytes: batchBodyBytes,
+    maxBytes: (_limits, { inlineBytes }) => batchBodyBytes(inlineBytes),
     answer: messageBatchSchema,
-    async handle(incoming, { batches, limits }) {
-      const { caller, body } = incoming;
-      if (!batches.endpoints.includes(endpoint))
+    async handle(incoming, { batches }) {
+      const { caller, body, surface } = incoming;
+      const { rules } = surface;
+      if (!rules.endpoints.includes(endpoint))
         throw new ApiError(
           'validation_error',
           `Batches of ${endpoint} are not enabled on this server. Add it to batch.endpoints in the configuration.`,
         );
-      const allowed = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const requests = await heavySlices.run(caller.orgId, parseCreateMessageBatch(body.utf8(), allowed));
+      const requests = await heavySlices.run(caller.orgId, parseCreateMessageBatch(body.utf8(), rules));
       const token = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
       const { batch, replayed } = await batches
-        .create(caller, { endpoint, requests }, token)
+        .create(caller, { rules, endpoint, requests }, token)
         .catch((error: unknown) => {
           throw mapToRequests(error);
         });

@@ -4,41 +4,63 @@ import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
 import { roundToTenths } from '../../core/call-trace.ts';
 import { authenticate, type MountDeps } from '../mount.ts';
+import type { MountedRoute } from '../route.ts';
+import type { Surface } from '../surface.ts';
 import type { RequestLog } from '../plugins/request-log.ts';
 import { sendError } from '../send.ts';
 import { wrongMethod } from '../to-api-error.ts';
 import { routeUpgrades } from './upgrades.ts';
 import { type ResponseSocket, serveResponses } from './response-socket.ts';
 
-const path = '/v1/responses';
+const endpoint = '/v1/responses';
+
+/** Paths of the WebSocket, with their surfaces. */
+export function socketPaths(routes: readonly MountedRoute[]): Map<string, Surface | undefined> {
+  const posts = routes.filter(
+    (route) => route.method === 'POST' && (route.endpoint ?? route.path) === endpoint,
+  );
+  // Browsers send cookies with the handshakes of any page.
+  const own = posts.filter(({ surface }) => !surface?.isConsole);
+  return new Map(own.map(({ path, surface }) => [path, surface]));
+}
 
 /**
- * True for an upgrade request to the WebSocket of the API. Any other one is answered as an ordinary request, and so is one
+ * True for an upgrade request to a WebSocket of the API. Any other one is answered as an ordinary request, and so is one
  * pipelined behind an unanswered request.
  */
-export function isForSocket({ method, url = '', headers, socket }: IncomingMessage): boolean {
+export function isForSocket(
+  paths: ReadonlyMap<string, unknown>,
+  { method, url = '', headers, socket }: IncomingMessage,
+): boolean {
   const { _httpMessage: answering } = socket as { _httpMessage?: object | null };
-  const isOurs = method === 'GET' && url.split('?', 1)[0] === path;
+  const isOurs = method === 'GET' && paths.has(url.split('?', 1)[0] ?? '');
   return isOurs && headers.upgrade?.toLowerCase() === 'websocket' && !answering;
 }
 
 interface SocketDeps {
+  /** Paths that `socketPaths` found. */
+  paths: ReadonlyMap<string, Surface | undefined>;
   ids: Ids;
   requestLog: Pick<RequestLog, 'write'>;
 }
 
-/** Serves `GET /v1/responses` as a WebSocket, with the keys and limits of `POST`. */
+/** Serves `GET /v1/responses` as a WebSocket on each surface, with the keys and limits of `POST`. */
 export function acceptSockets(app: FastifyInstance, mounting: MountDeps & SocketDeps) {
-  const { services, traffic, connections, budget, ids, requestLog } = mounting;
+  const { services, traffic, connections, budget, ids, requestLog, paths } = mounting;
   const { clock, log, limits, responses } = services;
   const open = new Map<WebSocket, ResponseSocket>();
-  const route = { access: 'inference' } as const;
+
+  const pathOf = ({ url }: FastifyRequest) => url.split('?', 1)[0] ?? '';
+  const enterAs = (request: FastifyRequest, signal: AbortSignal) => {
+    const surface = paths.get(pathOf(request));
+    return authenticate(request, { access: 'inference', ...(surface && { surface }) }, mounting, signal);
+  };
 
   const enter = (request: FastifyRequest, reply: FastifyReply, go: () => void) => {
     const tracked = traffic.of(request);
     const check = async () => {
       if (!isUpgraded(request.raw)) throw wrongMethod(request.method, ['POST']);
-      tracked.caller = await authenticate(request, route, mounting, tracked.signal);
+      tracked.caller = await enterAs(request, tracked.signal);
       connections.trust(request, reply);
       // For the log: the WebSocket library writes the status itself.
       reply.raw.statusCode = 101;
@@ -65,9 +87,9 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
       signal: tracked.signal,
       async call(signal) {
         return {
-          caller: await authenticate(request, route, mounting, signal),
+          caller: await enterAs(request, signal),
           requestId: ids.next('req_'),
-          endpoint: '/v1/responses',
+          endpoint,
           signal,
           trace: {},
         };
@@ -79,7 +101,8 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
             startedAt: Math.round(clock.now() - ms),
             caller: call.caller,
             method: 'POST',
-            route: path,
+            route: endpoint,
+            endpoint,
             status: failure?.status ?? 200,
             code: failure?.code,
             ms: roundToTenths(ms),
@@ -94,7 +117,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
           fields: {
             request_id: call?.requestId,
             socket: tracked.requestId,
-            route: path,
+            route: pathOf(request),
             ms: roundToTenths(ms),
           },
         });
@@ -106,27 +129,24 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
   }
 
   const { isUpgraded, complete } = routeUpgrades(app, limits.bodyBytes);
-  app.route({
-    method: 'GET',
-    url: path,
-    onRequest: enter,
-    handler(request, reply) {
-      complete(request.raw, (socket) => {
-        socket.on('error', (error) => {
-          // Errors of the client have a code of the library, which has answered them.
-          if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
-            log.error(
-              { request_id: traffic.of(request).requestId, route: path, err: error },
-              'WebSocket failed',
-            );
-          socket.terminate();
-        });
-        serve(socket, request);
+  for (const path of paths.keys()) app.route({ method: 'GET', url: path, onRequest: enter, handler });
+
+  function handler(request: FastifyRequest, reply: FastifyReply) {
+    complete(request.raw, (socket) => {
+      socket.on('error', (error) => {
+        // Errors of the client have a code of the library, which has answered them.
+        if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
+          log.error(
+            { request_id: traffic.of(request).requestId, route: endpoint, err: error },
+            'WebSocket failed',
+          );
+        socket.terminate();
       });
-      // After `complete`: if the library fails to load, Fastify answers the request.
-      reply.hijack();
-    },
-  });
+      serve(socket, request);
+    });
+    // After `complete`: if the library fails to load, Fastify answers the request.
+    reply.hijack();
+  }
 
   return {
     /** Closes idle sockets now and busy ones after their turn. */

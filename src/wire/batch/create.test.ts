@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultEndpoints } from '../../core/batch.ts';
+import { usualRules } from '../../../test/support/batch-rules.ts';
+import type { BatchRules } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findMember, scanJson } from '../json/scan.ts';
-import { parseCreateBatch } from './create.ts';
+import { type CreateBatchOptions, parseCreateBatch } from './create.ts';
 import { scanFrame } from './scan-frame.ts';
 
 const frame = { endpoint: '/v1/chat/completions', completion_window: '24h' };
@@ -11,15 +12,14 @@ const byFile = { ...frame, input_file_id: 'file-1' };
 const request = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm' } };
 const text = (value: object) => JSON.stringify(value);
 
-const twoDays = { requests: 10, bytes: 10_000, windowMs: 172_800_000 };
+const twoDays = { windowMs: 172_800_000 };
 
-const usual = { requests: 10_000, bytes: 33_554_432, windowMs: 86_400_000, endpoints: defaultEndpoints };
-
-type Limits = { requests: number; bytes: number; windowMs?: number };
+type Options = Partial<BatchRules & CreateBatchOptions>;
 
 /** The parsed body, its requests as text, and the number of pauses while it is read. */
-function read(body: string, limits?: Limits) {
-  const steps = parseCreateBatch(new TextEncoder().encode(body), { ...usual, ...limits });
+function read(body: string, { windowMs = 86_400_000, ignoresModel, ...rules }: Options = {}) {
+  const bytes = new TextEncoder().encode(body);
+  const steps = parseCreateBatch(bytes, { ...usualRules, ...rules }, { windowMs, ignoresModel });
   let pauses = 0;
   let step = steps.next();
   for (; !step.done; step = steps.next()) pauses += 1;
@@ -27,11 +27,11 @@ function read(body: string, limits?: Limits) {
   const requests = input.requests?.map((each) => new TextDecoder().decode(each));
   return { asked: { dryRun, input: { ...input, ...(requests && { requests }) } }, pauses };
 }
-const parse = (body: string, limits?: Limits) => read(body, limits).asked;
+const parse = (body: string, options?: Options) => read(body, options).asked;
 
-function errorOf(body: string, limits?: Limits): ApiError {
+function errorOf(body: string, options?: Options): ApiError {
   try {
-    parse(body, limits);
+    parse(body, options);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -187,8 +187,8 @@ describe('a create-batch body', () => {
   it('B29: counts the bytes of the requests as JSON Lines', () => {
     const body = text({ ...frame, requests: ['é', 'é'] });
     // Two quotes, two bytes and a newline for each.
-    expect(parse(body, { requests: 10, bytes: 10 }).input.requests).toHaveLength(2);
-    const error = errorOf(body, { requests: 10, bytes: 9 });
+    expect(parse(body, { requests: 10, inlineBytes: 10 }).input.requests).toHaveLength(2);
+    const error = errorOf(body, { requests: 10, inlineBytes: 9 });
     expect([error.status, error.code]).toEqual([413, 'payload_too_large']);
   });
 

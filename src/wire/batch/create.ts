@@ -1,5 +1,5 @@
-import { omitNullish } from '../../base/fields.ts';
-import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
+import { isObject, omitNullish } from '../../base/fields.ts';
+import { type BatchRules, type CreateBatch, endpointOf } from '../../core/batch.ts';
 import { formatExactDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
 import { describe } from '../schema/explain.ts';
@@ -12,16 +12,13 @@ import { loneSurrogate, endpointFault } from './line.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
-export interface RequestLimits {
-  requests: number;
-  /** Inline requests as JSON Lines. */
-  bytes: number;
-}
+/** Limits of inline requests. */
+export type RequestLimits = Pick<BatchRules, 'requests' | 'inlineBytes'>;
 
-export interface CreateBatchLimits extends RequestLimits {
-  /** Enabled endpoints. */
-  endpoints: readonly BatchEndpoint[];
+export interface CreateBatchOptions {
   windowMs: number;
+  /** True to ignore a field `model`, which some clients send. */
+  ignoresModel?: boolean | undefined;
 }
 
 /** Sent by all clients, and the default of the configuration. */
@@ -57,27 +54,30 @@ const carriageReturn = 0x0d;
  */
 export function* parseCreateBatch(
   bytes: Uint8Array,
-  limits: CreateBatchLimits,
+  rules: BatchRules,
+  { windowMs, ignoresModel = false }: CreateBatchOptions,
 ): Generator<undefined, { input: CreateBatch; dryRun: boolean }> {
-  const { scan, value } = yield* readFrame(bytes, limits);
+  const { scan, value } = yield* readFrame(bytes, rules);
+  if (ignoresModel && isObject(value)) delete value['model'];
   const faults = checkCreateBatch(value);
   const frame = (value ?? {}) as Frame;
-  const endpoint = limits.endpoints.find((name) => name === frame.endpoint);
+  const named = rules.shortUrls ? endpointOf(frame.endpoint) : frame.endpoint;
+  const endpoint = rules.endpoints.find((name) => name === named);
   if (typeof frame.endpoint === 'string' && !endpoint)
     faults.unshift({
       param: 'endpoint',
       code: 'validation_error',
-      message: endpointFault(frame.endpoint, limits.endpoints),
+      message: endpointFault(frame.endpoint, rules.endpoints),
     });
   const model = faults.find(({ param }) => param === 'model');
   if (model) model.message = 'unknown field: set the model in the body of each request';
-  const window = windowFault(frame.completion_window, limits.windowMs);
+  const window = windowFault(frame.completion_window, windowMs);
   if (window) faults.push(window);
   if (faults.length > 0) throw faultsError(faults);
 
   const metadata = readMetadata(bytes, scan, frame);
   const inputFileId = frame.input_file_id ?? undefined;
-  const requests = frame.requests ? yield* readRequests(bytes, scan, limits) : undefined;
+  const requests = frame.requests ? yield* readRequests(bytes, scan, rules) : undefined;
   if (inputFileId === undefined && requests === undefined)
     throw invalid('input_file_id', 'one of input_file_id and requests is required');
   if (inputFileId !== undefined && requests !== undefined)
@@ -174,10 +174,10 @@ export function* readRequests(
     sinceLast = 0;
     yield;
   }
-  if (total > limits.bytes)
+  if (total > limits.inlineBytes)
     throw new ApiError(
       'payload_too_large',
-      `The requests have more than ${limits.bytes} bytes as JSON Lines (limits.bytes_per_batch).`,
+      `The requests have more than ${limits.inlineBytes} bytes as JSON Lines. Upload them as a file.`,
       { param: 'requests' },
     );
   return requests;

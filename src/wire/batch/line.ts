@@ -1,6 +1,6 @@
 import { toBinaryString, isAscii, fromBinaryString } from '../../base/byte-text.ts';
 import { isObject } from '../../base/fields.ts';
-import { type BatchEndpoint, batchEndpoints, defaultEndpoints } from '../../core/batch.ts';
+import { type BatchEndpoint, batchEndpoints, defaultEndpoints, endpointOf } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { imageUrlPaths, imageUrlsOff } from '../chat/request/image-urls.ts';
@@ -34,6 +34,8 @@ export interface LineCheckerOptions {
   endpoint?: BatchEndpoint;
   /** Enabled endpoints; `defaultEndpoints` if absent. */
   endpoints?: readonly BatchEndpoint[];
+  /** True if an endpoint may be written without `/v1`. */
+  shortUrls?: boolean;
   /** Returns the reason why a line may not use the model. Permission is remembered. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
   /** True for models that accept image URLs; absent if all do. */
@@ -58,6 +60,11 @@ export function createLineChecker(options: LineCheckerOptions) {
   let hasImageUrls = false;
   const { endpoints = defaultEndpoints } = options;
   const inline = options.source === 'inline';
+  /** Open endpoint that a line names. */
+  const openEndpoint = (url: unknown): BatchEndpoint | undefined => {
+    const named = options.shortUrls === true ? endpointOf(url) : url;
+    return endpoints.find((name) => name === named);
+  };
   const customIds = new Map<string, number>();
   /** Number of the first line with each fault of another format. */
   const firstOfFormat = new Map<Fault, number>();
@@ -96,7 +103,7 @@ export function createLineChecker(options: LineCheckerOptions) {
   };
 
   const checkUrl = (value: unknown): Fault | undefined => {
-    const known = endpoints.find((name) => name === value);
+    const known = openEndpoint(value);
     if (known === undefined) {
       const message = endpointFault(value, endpoints);
       return { param: 'url', code: typeof value === 'string' ? 'url_mismatch' : 'validation_error', message };
@@ -126,7 +133,7 @@ export function createLineChecker(options: LineCheckerOptions) {
         put({ filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId });
       }
     const faults = shapeFaults(line);
-    const target = endpoints.find((name) => name === url) ?? endpoint;
+    const target = openEndpoint(url) ?? endpoint;
     const checked = target && isObject(body) ? checkBody(body, target) : undefined;
     if (checked) faults.push(...checked.faults);
     const model = isObject(body) && typeof body['model'] === 'string' ? textOf(body['model']) : '';
@@ -164,13 +171,12 @@ export function createLineChecker(options: LineCheckerOptions) {
     }
     if (!line) return { ok: false, faults: located(reading.faults, number, undefined) };
     const customId = line.customId as string;
-    const url = line.url as BatchEndpoint;
-    const found = [checkCustomId(customId, number), checkUrl(url), ...reading.faults];
+    const found = [checkCustomId(customId, number), checkUrl(line.url), ...reading.faults];
     const faults = found.filter((fault) => fault !== undefined);
     if (faults.length > 0)
       return { ok: false, faults: located(faults, number, customIdFault(customId) ? undefined : customId) };
     const est = Math.ceil(bytes.length / 4) + (line.prompt?.output ?? 0);
-    return { ok: true, ...line, customId, url, est };
+    return { ok: true, ...line, customId, url: endpoint!, est };
   };
 
   return {

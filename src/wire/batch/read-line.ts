@@ -1,4 +1,4 @@
-import type { BatchEndpoint } from '../../core/batch.ts';
+import { type BatchEndpoint, endpointOf } from '../../core/batch.ts';
 import type { PreparedRequest, PreparedChat } from '../prepared/prepared-request.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { findMember, scanJson } from '../json/scan.ts';
@@ -17,7 +17,7 @@ type Body = Record<string, unknown>;
 
 interface StoredLine {
   custom_id: string;
-  url: BatchEndpoint;
+  url: string;
   body: Body;
 }
 
@@ -28,9 +28,10 @@ interface StoredLine {
  */
 export function readLine(bytes: Uint8Array): BatchLine {
   const { line, text } = parsed(bytes);
-  if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
+  const url = endpointOf(line.url);
+  if (typeof line.custom_id !== 'string' || url === undefined)
+    throw new TypeError('This is not a batch line.');
   const body = new LineBody(bytes, { value: line.body, text: bodyText(text) });
-  const { url } = line;
   return { customId: line.custom_id, url, body, prepared: prepareLine(url, body, bytes.length) };
 }
 

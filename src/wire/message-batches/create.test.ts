@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseCreateMessageBatch } from './create.ts';
 
-const limits = { requests: 10, bytes: 1 << 20 };
+const limits = { requests: 10, inlineBytes: 1 << 20 };
 
 /** The lines that a body becomes. */
 function linesOf(text: string): string[] {

@@ -10,6 +10,7 @@ import { createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
+import { testSurfaces } from '../../support/surfaces.ts';
 import { testLimits } from '../../server/support/start-server.ts';
 import { createFakeEngine } from '../../support/fake-engine.ts';
 import { messageFor } from './error-rows.ts';
@@ -81,11 +82,11 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     peers,
     responses,
     files: {} as never,
-    batches: { endpoints: [] } as never,
+    batches: {} as never,
     webhooks: {} as never,
     ready: async () => ({ ok: true }),
     version: '1',
-    dates: 'iso',
+    surfaces: testSurfaces({ limits: testLimits }),
     limits: testLimits,
   });
   const services: Service[] = [store, accounts, service, responses, server];

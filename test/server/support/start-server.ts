@@ -35,6 +35,7 @@ import { createControls } from '../../../src/operator/controls.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
+import { type SurfaceOptions, testSurfaces } from '../../support/surfaces.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createScanGate } from '../../../src/store/scan-gate.ts';
 
@@ -103,7 +104,7 @@ export const testLimits = {
   anonymousPerSecond: 1_000_000,
 };
 
-interface StartOptions {
+interface StartOptions extends Omit<SurfaceOptions, 'limits'> {
   limits?: Partial<typeof testLimits>;
   /** `testModels` if absent. */
   models?: readonly Model[];
@@ -122,16 +123,19 @@ interface StartOptions {
 
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
 export async function startServer(
-  options: Partial<
-    Pick<
-      ServerDeps,
-      'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates' | 'onAnswered' | 'console'
-    >
-  > &
+  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'onAnswered'>> &
     StartOptions = {},
 ): Promise<RunningServer> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...given } = options;
-  const { lookupHost, requireDisk = () => {}, requestLimits, queueLimits, ...overrides } = given;
+  const {
+    lookupHost,
+    requireDisk = () => {},
+    requestLimits,
+    queueLimits,
+    dates,
+    console,
+    ...overrides
+  } = given;
   const logged: RunningServer['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
@@ -186,7 +190,11 @@ export async function startServer(
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
   const blobs = createDiskBlobs({ folder, log });
   const limits = { ...testLimits, ...options.limits };
-  const fileLimits = { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: 500_000 };
+  const surfaces = testSurfaces({
+    limits,
+    ...(dates && { dates }),
+    ...(console !== undefined && { console }),
+  });
   const files = createFiles({
     scans: createScanGate(),
     requireDisk,
@@ -196,8 +204,8 @@ export async function startServer(
     clock,
     ids,
     log,
-    limits: fileLimits,
-    endpoints: batchEndpoints,
+    rules: surfaces[0].rules,
+    lineBytes: 500_000,
     storedBytesPerOrg: limits.storedBytes,
     ...(options.userFiles && { userFiles: options.userFiles }),
     quarantineMs: 604_800_000,
@@ -281,7 +289,7 @@ export async function startServer(
     log,
     ready: async () => ({ ok: true }),
     version: '1.2.3',
-    dates: 'iso',
+    surfaces,
     ...overrides,
     limits,
   });

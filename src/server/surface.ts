@@ -1,0 +1,22 @@
+import type { BatchRules, DateForm } from '../core/batch.ts';
+import type { ErrorFormat } from '../wire/errors/error-body.ts';
+
+/** A way to the API for one family of clients. The routes are the same on all surfaces; a surface says what differs. */
+export interface Surface {
+  /** Path of a route on this surface; undefined if the surface does not have it. */
+  pathOf(route: { path: string; access: string }): string | undefined;
+  /** Header with the key of requests without `Authorization`; by default only `Authorization` is accepted. */
+  keyHeader?: 'x-api-key' | 'api-key';
+  /** True if the caller is that of the console's session. */
+  isConsole?: true;
+  /** Status of an answer with a new resource. */
+  createdStatus: 200 | 201;
+  /** Format of the times of batches. */
+  dates: DateForm;
+  /** Format of all errors; by default that of the route. */
+  errors?: ErrorFormat;
+  /** True if new batches may name a model, which is ignored: each request has its own. */
+  ignoresModel?: true;
+  /** Rules of new batches and of their files. */
+  rules: BatchRules;
+}
