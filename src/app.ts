@@ -198,6 +198,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     // Object stores reject signatures whose date differs much from theirs.
     diskClock: bucket ? time : clock,
     checkSchema: createSchemaRefusal(schemas),
+    isStrict: config.strictFields,
   });
   const batches = createBatches({
     ...shared,
@@ -268,6 +269,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ready,
     limits,
     surfaces,
+    strictFields: config.strictFields,
     drainMs,
     ...config.server,
     version: packageVersion(),
@@ -399,6 +401,8 @@ function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps[
 
 /** Keys that take effect only at a start. */
 const unreadKeys = [
-  ...words('server console data database files modelFolder hub limits batch surfaces metrics tracing egress'),
+  ...words(
+    'server console data database files modelFolder hub limits batch surfaces strictFields metrics tracing egress',
+  ),
   ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

@@ -102,6 +102,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     surfaces: surfaces(file.surfaces, check),
     limits: caps,
     batch: batches,
+    strictFields: check.flag(file.strict_fields) ?? false,
     metrics: metrics(file.metrics, check),
     tracing: tracing(file.tracing, check),
     egress: egress(file.egress, check),

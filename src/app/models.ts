@@ -8,6 +8,7 @@ import type { Random } from '../base/random.ts';
 import { systemClock, systemRandom } from '../base/system.ts';
 import {
   type Config,
+  type EngineConfig,
   type ModelConfig,
   type OpenAiEngineConfig,
   type ReplicaConfig,
@@ -65,14 +66,16 @@ export interface EngineDeps {
 export type ScriptedFactory = (options: ScriptedOptions) => Engine;
 
 export function publicModel(
-  { serves, engine: _engine, ...settings }: ModelConfig,
+  { serves, engine: settingsOfEngine, ...settings }: ModelConfig,
   engine: Engine,
   createdAt: number,
 ): Model {
   let current: Engine['capabilities'] | undefined;
   let served: readonly Serves[] = [];
+  const extraFields = configuredFields(settingsOfEngine);
   return {
     ...settings,
+    ...(extraFields.length > 0 && { extraFields }),
     createdAt,
     // An engine may learn its capabilities when it loads the model.
     get serves() {
@@ -88,6 +91,17 @@ export function publicModel(
       return engine.capabilities.contextLength;
     },
   };
+}
+
+/** Request fields that `pass_through` and flavors of the configuration name. */
+function configuredFields(engine: EngineConfig): string[] {
+  if (engine.kind !== 'openai') return [];
+  const kinds = [engine, ...engine.replicas.flatMap(({ kind }) => kind ?? [])];
+  const flavored = kinds.flatMap(({ ownTraits }) => [
+    ...(ownTraits?.fields ?? []),
+    ...Object.keys(ownTraits?.names ?? {}),
+  ]);
+  return [...new Set([...(engine.passThrough ?? []), ...flavored])];
 }
 
 /** The pool of a model with the configuration it was made from. */

@@ -46,6 +46,7 @@ export interface NewBatch {
   inputFileId: string;
   metadata?: Record<string, unknown> | undefined;
   priority?: number | undefined;
+  strictFields?: boolean | undefined;
   idempotencyKey?: string | undefined;
 }
 
@@ -159,8 +160,15 @@ export function createClient(options: TransportOptions) {
     batches: {
       /** Actions on many batches. */
       actions: actionsAt('batches'),
-      create({ endpoint, inputFileId, metadata, priority, idempotencyKey }: NewBatch) {
-        const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata, priority };
+      create({ endpoint, inputFileId, metadata, priority, strictFields, idempotencyKey }: NewBatch) {
+        const json = {
+          endpoint,
+          completion_window: '24h',
+          input_file_id: inputFileId,
+          metadata,
+          priority,
+          strict_fields: strictFields,
+        };
         const path = apiPath('batches');
         return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },

@@ -30,7 +30,15 @@ export interface PageQuery {
 export type RemoteFile = ReturnType<typeof presentFile>;
 
 type Shown = ReturnType<typeof presentBatch>;
-type Newer = 'priority' | 'progress' | 'waiting' | 'at_risk' | 'usage' | 'cost' | 'error_summary';
+type Newer =
+  | 'priority'
+  | 'progress'
+  | 'waiting'
+  | 'at_risk'
+  | 'usage'
+  | 'cost'
+  | 'error_summary'
+  | 'warnings';
 
 /** Times are ISO 8601, or Unix seconds where the server is configured so. */
 export interface RemoteBatch extends Omit<Shown, Newer>, Nullable<Pick<Shown, Newer>> {

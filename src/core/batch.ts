@@ -1,3 +1,4 @@
+import type { FieldWarning } from './field-warning.ts';
 import type { FrozenPrices } from './price.ts';
 import type { RequestTier } from './request-group.ts';
 
@@ -106,6 +107,8 @@ export interface CreateBatch {
   outputExpiresAfterSeconds?: number;
   /** 0 to 9, higher first among the batches of the org; 5 if absent. */
   priority?: number;
+  /** True if unknown fields in the bodies of its requests are faults. */
+  isStrict?: boolean;
 }
 
 /** Stored batch. Instants are epoch milliseconds, null for states not reached. */
@@ -146,6 +149,8 @@ export interface Batch {
   prices: Record<string, FrozenPrices>;
   priceFactor: number;
   errors: BatchFault[];
+  /** Unknown fields of its requests. */
+  warnings: readonly FieldWarning[];
   /** Start of the current pause, and milliseconds of earlier pauses. */
   pausedAt: number | null;
   pausedMs: number;

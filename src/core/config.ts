@@ -80,6 +80,8 @@ export interface Config {
     /** Shares of the slots that batches get under any interactive load. */
     floor: { usual: number; atRisk: number };
   };
+  /** True if unknown fields of requests are faults instead of warnings. */
+  strictFields: boolean;
   /** Address of the Prometheus endpoint, and the maximum number of orgs with a label of their own; disabled if absent. */
   metrics?: { host: string; port: number; orgs: number };
   /** Collector of traces (OTLP over HTTP), and what it gets; disabled if absent. */

@@ -1,4 +1,5 @@
 import type { BatchEndpoint } from './batch.ts';
+import type { FieldWarning } from './field-warning.ts';
 
 /** Purposes of uploads: batch input, or content that requests refer to by id. */
 export const uploadPurposes = ['batch', 'user_data', 'assistants', 'vision'] as const;
@@ -29,6 +30,8 @@ export interface StoredFile {
   requests: number | null;
   /** Endpoint of all lines; null unless batch input. */
   endpoint: BatchEndpoint | null;
+  /** Unknown fields of its requests. */
+  warnings: readonly FieldWarning[];
   createdAt: number;
   expiresAt: number | null;
 }

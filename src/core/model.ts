@@ -23,6 +23,8 @@ export interface Model {
   hours?: Hours | undefined;
   /** True if the server fetches images by URL. */
   imageUrls?: boolean | undefined;
+  /** Request fields that the configuration of its servers names beside the known ones. */
+  extraFields?: readonly string[] | undefined;
   /** Fallbacks also answer batch lines after the model has accepted nothing for this long; never if absent. */
   batchFallbacksAfterMs?: number | undefined;
 }

@@ -102,12 +102,21 @@ export function createFiles(deps: FilesDeps): Files {
 
     async begin(caller, options = {}) {
       const { source = 'file', purpose = 'batch', isDiscarded = false, rules } = options;
+      const { isStrict = deps.isStrict } = options;
       const share = isDiscarded ? quota.uncounted : await quota.open(caller);
       const blobId = ids.next('blob_');
       const writer = await blobs.create(blobId);
       return new SpooledUpload(
         deps,
-        { caller, source, purpose, share, rules, sealed: (file, index) => sealed(caller, file, index) },
+        {
+          caller,
+          source,
+          purpose,
+          share,
+          rules,
+          isStrict,
+          sealed: (file, index) => sealed(caller, file, index),
+        },
         blobId,
         writer,
       );

@@ -56,6 +56,8 @@ export interface UploadOptions {
   rules?: BatchRules;
   /** True for bytes that will be discarded: they do not count toward the quota. */
   isDiscarded?: boolean;
+  /** True if unknown fields of requests are faults; by default as configured. */
+  isStrict?: boolean;
 }
 
 export interface Upload {

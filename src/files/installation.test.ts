@@ -31,6 +31,7 @@ async function addFile({ store, blobs }: Pair, what: 'both' | 'row' | 'blob' = '
     sha256: '',
     requests: 1,
     endpoint: null,
+    warnings: [],
     createdAt: 0,
     expiresAt: null,
   };

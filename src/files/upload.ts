@@ -44,6 +44,8 @@ export interface UploadDeps {
   requireDisk: () => void;
   /** Only batch files are accepted if absent. */
   userFiles?: UserFiles;
+  /** True if unknown fields of requests are faults instead of warnings. */
+  isStrict?: boolean;
   checkSchema: CheckSchema;
 }
 
@@ -54,6 +56,7 @@ export interface UploadTarget {
   rules: BatchRules | undefined;
   /** Counts the bytes toward the quota. */
   share: UploadShare;
+  isStrict?: boolean | undefined;
   /** Called when the bytes are durable. */
   sealed: (file: StoredFile, index: SealedUpload['index']) => SealedUpload;
 }
@@ -92,7 +95,7 @@ export class SpooledUpload implements Upload {
   #refreshed = false;
 
   constructor(deps: UploadDeps, target: UploadTarget, blobId: string, writer: BlobWriter) {
-    const { caller, source, share, rules = deps.rules } = target;
+    const { caller, source, share, rules = deps.rules, isStrict = false } = target;
     this.#rules = rules;
     this.#share = share;
     this.#deps = deps;
@@ -107,6 +110,8 @@ export class SpooledUpload implements Upload {
       endpoints: rules.endpoints,
       shortUrls: rules.shortUrls,
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
+      isStrict,
+      extraFields: (name) => deps.catalog.find(name)?.extraFields ?? [],
       takesImageUrls: (name) => (deps.catalog.find(name) ?? { imageUrls: true }).imageUrls === true,
     });
   }
@@ -146,6 +151,7 @@ export class SpooledUpload implements Upload {
       sha256: this.#hash.digest('hex'),
       requests: isInput ? index.count : null,
       endpoint: isInput ? (this.#checker.endpoint ?? null) : null,
+      warnings: isInput ? this.#checker.warnings : [],
       createdAt: now,
       expiresAt: meta.expiresAt,
     };

@@ -4,6 +4,7 @@ import { isId } from '../base/ids.ts';
 import { heavySlices } from '../base/loop-slices.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
+import { warningsHeader } from '../wire/shared/field-warnings.ts';
 import { rateHeaders } from '../wire/errors/rate-headers.ts';
 import type { Answer } from './answer.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
@@ -82,6 +83,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       recheck,
       // Work that continues in the background can report after the answer was sent.
       onModel: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
+      onWarnings: (warnings) => void reply.header('x-offpeak-warnings', warningsHeader(warnings)),
       onRates: (rates) =>
         void (reply.sent || reply.headers(rateHeaders(rates, errors, services.clock.now()))),
       trace: tracked.trace,

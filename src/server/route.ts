@@ -8,6 +8,7 @@ import type { Actor } from '../core/audit.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { ResourceName } from '../core/errors.ts';
 import type { BatchRules } from '../core/batch.ts';
+import type { FieldWarning } from '../core/field-warning.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller, KeyScope } from '../core/org.ts';
 import type { RateState } from '../core/rates.ts';
@@ -46,6 +47,8 @@ export interface Services {
   limits: ServerLimits;
   /** The first is `/v1`. */
   surfaces: readonly [Surface, ...Surface[]];
+  /** True if unknown fields of requests are faults. */
+  strictFields: boolean;
   /** Readiness: whether this process can serve requests. */
   ready: () => Promise<{ ok: boolean; reason?: string }>;
   version: string;
@@ -161,6 +164,8 @@ export interface Incoming {
   recheck: () => Promise<void>;
   /** Sets the model for the `x-offpeak-model` header. Has no effect once the answer has begun. */
   onModel: (model: string) => void;
+  /** Adds a header about unknown fields. */
+  onWarnings: (warnings: readonly FieldWarning[]) => void;
   /** Adds headers about the rate limits. Has no effect once the answer has begun. */
   onRates: (rates: readonly RateState[]) => void;
   /** Details of the engine call, for the log. */

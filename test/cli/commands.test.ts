@@ -59,6 +59,30 @@ describe('files validate', () => {
     return runCli(['files', 'validate', 'v.jsonl', ...more], { cwd });
   };
 
+  it('warns about misspelt parameters, or rejects them with --strict-fields', async () => {
+    const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], max_token: 5 };
+    const text = `${line({ body })}\n${line({ custom_id: 'b', body })}\n`;
+    const { code, out } = await validate(text);
+    expect(code).toBe(0);
+    expect(out).toContain(
+      'warning  Unknown field max_token in 2 requests, first in line 1; did you mean max_tokens?',
+    );
+    const warning = {
+      code: 'unknown_field',
+      field: 'max_token',
+      count: 2,
+      suggestion: 'max_tokens',
+      line: 1,
+    };
+    expect(JSON.parse((await validate(text, '--json')).out)).toMatchObject({
+      valid: true,
+      warnings: [warning],
+    });
+    const strict = await validate(text, '--strict-fields');
+    expect(strict.code).toBe(2);
+    expect(strict.out).toContain('line 2 (b), body.max_token: unknown field; did you mean "max_tokens"?');
+  });
+
   it('needs no server', async () => {
     const { code, out } = await validate(`${line()}\n\n${line({ custom_id: 'b' })}`);
     expect(code).toBe(0);

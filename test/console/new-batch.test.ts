@@ -55,6 +55,19 @@ function newBatchTests(chromium: Browser): void {
       await close();
     });
 
+    it('warns about misspelt parameters, and can be created all the same', async () => {
+      const misspelt = { ...chatLine(0), body: { ...(chatLine(0) as { body: object }).body, temperture: 0 } };
+      const { page, faults, close } = await opened(`${JSON.stringify(misspelt)}\n`);
+      await page.getByText('The file is valid.').waitFor();
+      await page
+        .getByText('Unknown field temperture in 1 request, in line 1; did you mean temperature?')
+        .waitFor();
+      expect(await page.getByRole('button', { name: /Upload/ }).count()).toBe(1);
+      await expectAccessible(page);
+      expect(faults).toEqual([]);
+      await close();
+    });
+
     it('is priced, named and created; the batch is one click away', async () => {
       const { page, faults, close } = await opened(chatLines(30));
       await page.getByText('The file is valid.').waitFor();

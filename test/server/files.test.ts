@@ -63,6 +63,7 @@ describe('POST /v1/files', () => {
       filename: 'in.jsonl',
       purpose: 'batch',
       status: 'processed',
+      warnings: [],
     });
   });
 

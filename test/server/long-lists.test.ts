@@ -32,6 +32,7 @@ beforeAll(async () => {
     sha256: '0'.repeat(64),
     requests: 1,
     endpoint: '/v1/chat/completions',
+    warnings: [],
     createdAt: 1_700_000_000_000,
     expiresAt: null,
   }));

@@ -83,6 +83,7 @@ export function makeInput(plan: BatchPlan, now: number): Input {
       sha256: '',
       requests: lines.length,
       endpoint: plan.endpoint,
+      warnings: [],
       createdAt: now,
       expiresAt: null,
     },

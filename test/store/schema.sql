@@ -153,7 +153,7 @@ CREATE TABLE batches (
   at_risk_at bigint,
   retry_of text,
   paused_at bigint,
-  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text, tier text);
+  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text, tier text, warnings text NOT NULL DEFAULT '[]');
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
@@ -254,7 +254,7 @@ CREATE TABLE files (
   requests integer,
   endpoint text,
   created_at bigint NOT NULL,
-  expires_at bigint, key_id text);
+  expires_at bigint, key_id text, warnings text NOT NULL DEFAULT '[]');
 
 CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT NULL;
 

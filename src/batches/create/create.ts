@@ -25,6 +25,8 @@ import type { InputIndex } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
+import { unknownInFile } from '../../wire/batch/line-faults.ts';
+import { faultsError } from '../../wire/schema/validate.ts';
 import { inlineFilename } from '../remove.ts';
 import type { BatchLimits } from '../batch-context.ts';
 import { limitExceeded, limitsFor, orgDisabled } from './quota.ts';
@@ -83,11 +85,13 @@ export async function openInput(
   options: Pick<UploadOptions, 'isDiscarded'> = {},
 ): Promise<BatchInput> {
   requirePriority(caller, input);
-  const opened = input.requests
-    ? await newInput(deps, caller, jsonLines(input.requests), {
+  const { requests } = input;
+  const opened = requests
+    ? await newInput(deps, caller, jsonLines(requests), {
         ...options,
         source: 'inline',
         ...(input.rules && { rules: input.rules }),
+        ...(input.isStrict !== undefined && { isStrict: input.isStrict }),
       })
     : await storedInput(deps, caller, input);
   if (opened.file.endpoint !== input.endpoint) {
@@ -122,6 +126,8 @@ async function storedInput(
   if (file.purpose !== 'batch')
     throw invalid('input_file_id', `the purpose of the file is ${file.purpose}, not batch`);
   requireSize(file, input.rules);
+  if (input.isStrict === true && file.warnings.length > 0)
+    throw faultsError(file.warnings.map(unknownInFile));
   await files.requireContent(file);
   return { file, index: await files.index(file), sealed: null };
 }
@@ -223,7 +229,7 @@ export function openRetry(
   { lines }: Retry,
   options: UploadOptions = {},
 ): Promise<BatchInput> {
-  return newInput(deps, caller, lines, { ...options, rules: retryRules(deps) });
+  return newInput(deps, caller, lines, { ...options, rules: retryRules(deps), isStrict: false });
 }
 
 /** Rules of a retry: its requests were accepted before, on any surface. */
@@ -322,6 +328,7 @@ async function insertBatch(
         deps.billingClock.now(),
       ),
       priceFactor: settings.priceFactor,
+      warnings: file.warnings,
       retryOf: retried?.id ?? null,
       tier: null,
       resultTtlMs:

@@ -49,6 +49,7 @@ async function estimate(
     endpoint,
     total: opened.index.count,
     quota: await quotaOf(deps.creating, caller, opened, billingClock.now()),
+    warnings: opened.file.warnings,
     exactInput: counted.every((tokens) => tokens !== undefined),
     usage: [...byRates.values()].reduce(addUsage, noUsage),
     amount: estimatedAmount(byRates, batch.priceFactor),

@@ -58,6 +58,7 @@ export async function assembleResultFile(
     blobId,
     requests: null,
     endpoint: null,
+    warnings: [],
     createdAt: now,
     expiresAt: now + batch.resultTtlMs,
   };

@@ -72,6 +72,7 @@ export function planGroup(
     tag,
     prices: freezePrices(catalog, caller, { endpoint, models: [model] }, billingClock.now()),
     priceFactor: tier === 'flex' ? settings.priceFactor : 1,
+    warnings: [],
     retryOf: null,
     tier,
     resultTtlMs: 0,

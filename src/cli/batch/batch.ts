@@ -32,6 +32,7 @@ interface NewBatch {
   endpoint?: string;
   metadata?: Record<string, string>;
   priority?: number;
+  strictFields?: boolean;
 }
 
 const create = queryCommand({
@@ -44,20 +45,20 @@ const create = queryCommand({
     ),
     metadataOption,
     priorityOption,
+    new Option('--strict-fields', 'reject unknown fields in the requests, such as misspelt parameters'),
   ],
   examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],
-  async ask({ files, batches }, input, { endpoint, metadata, priority }: NewBatch, { cwd }) {
+  async ask({ files, batches }, input, { endpoint, ...options }: NewBatch, { cwd }) {
     if (input.startsWith('file-') && !existsSync(resolve(cwd, input)))
       return batches.create({
         endpoint: endpoint ?? '/v1/chat/completions',
         inputFileId: input,
-        metadata,
-        priority,
+        ...options,
       });
     const path = existingFile(input, cwd);
     const named = endpoint ?? (await readInput(path)).endpoint;
     const file = await files.upload({ content: await openBlob(path), filename: basename(path) });
-    return batches.create({ endpoint: named, inputFileId: file.id, metadata, priority });
+    return batches.create({ endpoint: named, inputFileId: file.id, ...options });
   },
   show: showBatch,
 });

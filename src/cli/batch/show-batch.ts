@@ -1,6 +1,6 @@
 import type { OperatorBatch, RemoteBatch, RemoteEstimate } from '../../client/resources.ts';
 import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
-import { waitingText, isoTime } from '../shared/format.ts';
+import { showWarnings, waitingText, isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 export const colors = {
@@ -48,6 +48,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     const example = typeof summary.example === 'string' ? `, for example: ${summary.example}` : '';
     terminal.record([['failures', `${summary.count} x ${summary.code}${example}`]]);
   }
+  showWarnings(batch.warnings, terminal);
 }
 
 /** @param batch with its org, where an operator reads it */
@@ -64,6 +65,7 @@ export function showEstimate(estimate: RemoteEstimate, terminal: Terminal): void
     ['cost', costText(estimate)],
     ['fits', quota.fits ? 'yes' : 'no: it exceeds a limit of the org or the key'],
   ]);
+  showWarnings(estimate.warnings, terminal);
 }
 
 function isoTimeOrNull(instant: string | number | null | undefined): string | null {

@@ -9,6 +9,8 @@ export interface FileLimits {
   bytes?: number | undefined;
   requests?: number | undefined;
   lineBytes: number;
+  /** True if unknown fields are faults instead of warnings. */
+  isStrict?: boolean;
 }
 
 const maxFaults = 100;
@@ -19,6 +21,7 @@ export async function checkFile(path: string, limits: FileLimits) {
   const checker = createLineChecker({
     endpoints: batchEndpoints,
     takesFiles: true,
+    isStrict: limits.isStrict === true,
     refuseModel: () => undefined,
   });
   /** First `maxFaults` of `faultCount` faults. */
@@ -53,8 +56,8 @@ export async function checkFile(path: string, limits: FileLimits) {
   take(splitter.end());
   add(wholeFaults(sums, limits));
   const valid = sums.faultCount === 0;
-  const { endpoint = null, namesFiles, namesImageUrls } = checker;
-  return { valid, ...sums, endpoint, namesFiles, namesImageUrls, faults };
+  const { endpoint = null, namesFiles, namesImageUrls, warnings } = checker;
+  return { valid, ...sums, endpoint, namesFiles, namesImageUrls, warnings, faults };
 }
 
 function wholeFaults(sums: { bytes: number; requests: number; faultCount: number }, limits: FileLimits) {

@@ -15,7 +15,7 @@ import {
 import { connect } from '../shared/connect.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
-import { isoTime } from '../shared/format.ts';
+import { isoTime, showWarnings } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { filesValidate } from './validate.ts';
 
@@ -92,4 +92,5 @@ function showFile(file: RemoteFile, terminal: Terminal): void {
     ['expires', file.expires_at === undefined ? null : isoTime(file.expires_at)],
     ['status', file.status],
   ]);
+  showWarnings(file.warnings, terminal);
 }

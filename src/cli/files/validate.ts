@@ -6,12 +6,14 @@ import { examples, wholeNumber } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { pluralize } from '../../base/words.ts';
 import { existingFile } from '../shared/local-file.ts';
+import { showWarnings } from '../shared/format.ts';
 import { formatFault } from '../shared/report.ts';
 
 interface Options {
   json?: boolean;
   maxRequests?: number;
   maxBytes?: number;
+  strictFields?: boolean;
 }
 
 export function filesValidate(cli: Cli): Command {
@@ -28,6 +30,7 @@ export function filesValidate(cli: Cli): Command {
       'maximum size in bytes, as limits.bytes_per_batch of the server',
       wholeNumber('--max-bytes', 1, 2 ** 30),
     )
+    .option('--strict-fields', 'treat unknown fields, such as misspelt parameters, as faults')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -37,8 +40,9 @@ export function filesValidate(cli: Cli): Command {
     .action(async (file: string, options: Options) => {
       const { terminal } = cli;
       const { checkFile } = await import('./check-file.ts');
-      const { maxRequests, maxBytes } = options;
-      const limits = { requests: maxRequests, bytes: maxBytes, lineBytes: defaultLimits.lineBytes };
+      const { maxRequests, maxBytes, strictFields: isStrict = false } = options;
+      const { lineBytes } = defaultLimits;
+      const limits = { requests: maxRequests, bytes: maxBytes, lineBytes, isStrict };
       const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
@@ -57,6 +61,7 @@ export function filesValidate(cli: Cli): Command {
         terminal.print(
           `${terminal.paint('green', 'Valid:')} ${pluralize(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (estimated prompts and maximum answers).`,
         );
+        showWarnings(verdict.warnings, terminal);
         terminal.note('Whether its models exist, only a server can tell.');
         if (requests > defaultLimits.requests || bytes > defaultLimits.bytes)
           terminal.note(
@@ -78,5 +83,6 @@ export function filesValidate(cli: Cli): Command {
       for (const fault of verdict.faults) terminal.print(`  ${cleanLine(formatFault(fault))}`);
       const more = verdict.faultCount - verdict.faults.length;
       if (more > 0) terminal.print(`  ... and ${more} more`);
+      showWarnings(verdict.warnings, terminal);
     });
 }

@@ -55,6 +55,20 @@ export const waiting = t.orNull(
   ),
 );
 
+const warnings = t.array(
+  t.object(
+    {
+      code: t.literal('unknown_field'),
+      field: t.string({ description: 'Path in the body, such as max_token or messages[].contnt.' }),
+      count: t.integer({ description: 'Number of requests with the field.' }),
+      suggestion: t.stringOrNull({ description: 'Field that may be meant.' }),
+      line: t.integerOrNull({ description: 'First line, or request from 1, with the field.' }),
+    },
+    closed,
+  ),
+  { description: 'Unknown fields in the bodies of the requests, such as misspelt parameters; up to 100.' },
+);
+
 export const fileSchema = titled('File', {
   id: t.string({ pattern: '^file-' }),
   object: t.literal('file'),
@@ -64,6 +78,7 @@ export const fileSchema = titled('File', {
   filename: t.string(),
   purpose: t.oneOf(filePurposes),
   status: t.literal('processed'),
+  'warnings?': warnings,
 });
 
 export const deletedFileSchema = deleted('DeletedFile', 'file');
@@ -107,6 +122,7 @@ const batchFields = {
   usage,
   cost: batchCost,
   error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
+  warnings,
   metadata: t.anyObject({ description: 'Metadata from the creation of the batch; empty without any.' }),
 };
 
@@ -196,6 +212,7 @@ export const estimateSchema = titled('BatchEstimate', {
     },
     { description: 'Limits and budgets that the batch counts against.', ...closed },
   ),
+  warnings,
 });
 
 const rates = { input: decimal, cached_input: decimal, 'cache_write?': decimal, output: decimal };

@@ -23,6 +23,7 @@ import { type Answer, events, json } from '../answer.ts';
 import { listAnswer } from '../list-answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
+import { reportFields } from '../report-fields.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
 import { smallBody, defineRoutes } from './define-routes.ts';
 
@@ -44,9 +45,10 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     tag: 'Generation',
     body: chatRequestSchema,
     answer: tokenCountSchema,
-    async handle({ body, caller, signal }, { inference }) {
-      const { body: request, paths } = parseChatRequest(body.text);
-      const tokens = await inference
+    async handle(incoming, services) {
+      const { body, caller, signal } = incoming;
+      const { body: request, paths } = parseChatRequest(body.text, reportFields(services, incoming));
+      const tokens = await services.inference
         .countTokens(request.value, { caller, signal })
         .catch((error: unknown) => {
           throw remapError(error, request.value, paths);
@@ -112,9 +114,10 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
 /** Tier of requests that an engine answers at once. */
 const tier = 'default';
 
-async function create(incoming: Incoming, { inference, responses }: Services): Promise<Answer> {
+async function create(incoming: Incoming, services: Services): Promise<Answer> {
+  const { inference, responses } = services;
   const { body, caller } = incoming;
-  const { body: request, paths, calls } = parseChatRequest(body.text);
+  const { body: request, paths, calls } = parseChatRequest(body.text, reportFields(services, incoming));
   requestedTier(request.value);
   const call = interactiveCall(incoming, request.value.metadata);
   const mapError = (error: unknown) => remapError(error, request.value, paths);

@@ -7,6 +7,7 @@ import { chatErrorEvent } from '../../wire/errors/error-events.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { events, json } from '../answer.ts';
 import { embeddingsSchema } from '../openapi/answer-schemas.ts';
+import { reportFields } from '../report-fields.ts';
 import { interactiveCall } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
@@ -17,8 +18,9 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
     summary: 'Complete raw prompts without a chat template, with stream: true as server-sent events',
     body: completionsRequestSchema,
     answer: completionsResponseSchema,
-    async handle(incoming, { inference }) {
-      const request = parseCompletionsRequest(incoming.body.text);
+    async handle(incoming, services) {
+      const { inference } = services;
+      const request = parseCompletionsRequest(incoming.body.text, reportFields(services, incoming));
       const call = interactiveCall(incoming);
       if (!request.value.stream) return json(200, await inference.completions(request, call));
       const includeUsage = request.value.stream_options?.include_usage === true;
@@ -31,10 +33,10 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
     summary: 'Compute embedding vectors of texts',
     body: embeddingsRequestSchema,
     answer: embeddingsSchema,
-    async handle(incoming, { inference }) {
-      const request = parseEmbeddingsRequest(incoming.body.text);
+    async handle(incoming, services) {
+      const request = parseEmbeddingsRequest(incoming.body.text, reportFields(services, incoming));
       requestedTier(request.value);
-      return json(200, await inference.embeddings(request, interactiveCall(incoming)));
+      return json(200, await services.inference.embeddings(request, interactiveCall(incoming)));
     },
   },
 ]);

@@ -15,6 +15,7 @@ import { remapError } from '../../wire/shared/path-map.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
+import { reportFields } from '../report-fields.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
@@ -33,20 +34,25 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
     summary: 'Count the tokens of a messages request, or estimate them where the engine cannot count',
     body: countTokensRequestSchema,
     answer: tokenCountSchema,
-    async handle({ body, caller, signal }, { inference }) {
-      const { chat, paths } = toChatRequest(parseCountTokensRequest(body.text));
-      const tokens = await inference.countTokens(chat, { caller, signal }).catch((error: unknown) => {
-        throw remapError(error, chat, paths);
-      });
+    async handle(incoming, services) {
+      const { body, caller, signal } = incoming;
+      const parsed = parseCountTokensRequest(body.text, reportFields(services, incoming));
+      const { chat, paths } = toChatRequest(parsed);
+      const tokens = await services.inference
+        .countTokens(chat, { caller, signal })
+        .catch((error: unknown) => {
+          throw remapError(error, chat, paths);
+        });
       return json(200, { input_tokens: tokens });
     },
   },
 ]);
 
 /** Sends the request unchanged to an engine with native messages, otherwise as a chat completion. */
-async function create(incoming: Incoming, { inference }: Services): Promise<Answer> {
+async function create(incoming: Incoming, services: Services): Promise<Answer> {
+  const { inference } = services;
   const { body, caller, requestId, headers } = incoming;
-  const parsed = parseMessagesRequest(body.text);
+  const parsed = parseMessagesRequest(body.text, reportFields(services, incoming));
   requestedTier(parsed);
   const asked = prepareMessage(parsed, body.text, 'standard');
   const { chat, native, mapError } = asked;

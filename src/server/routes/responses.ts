@@ -17,6 +17,7 @@ import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
+import { reportFields } from '../report-fields.ts';
 import { interactiveCall } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
@@ -28,8 +29,9 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     tag: 'Generation',
     body: responsesRequestSchema,
     answer: responseSchema,
-    async handle(incoming, { responses }) {
-      const request = parseResponsesRequest(incoming.body.text);
+    async handle(incoming, services) {
+      const { responses } = services;
+      const request = parseResponsesRequest(incoming.body.text, reportFields(services, incoming));
       requestedTier(request.value);
       const call = interactiveCall(incoming);
       if (request.value.stream) return responseEvents(responses.stream(request, call));
@@ -43,8 +45,10 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     tag: 'Generation',
     body: responsesRequestSchema,
     answer: inputTokensSchema,
-    async handle({ body, caller, signal }, { responses }) {
-      const tokens = await responses.countInput(parseResponsesRequest(body.text), { caller, signal });
+    async handle(incoming, services) {
+      const { body, caller, signal } = incoming;
+      const request = parseResponsesRequest(body.text, reportFields(services, incoming));
+      const tokens = await services.responses.countInput(request, { caller, signal });
       return json(200, { object: 'response.input_tokens', input_tokens: tokens });
     },
   },

@@ -3,10 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
 import { roundToTenths } from '../../core/call-trace.ts';
+import { socketFields } from '../../wire/responses/socket.ts';
 import { authenticate, type MountDeps } from '../mount.ts';
 import type { MountedRoute } from '../route.ts';
 import type { Surface } from '../surface.ts';
 import type { RequestLog } from '../plugins/request-log.ts';
+import { reportFields } from '../report-fields.ts';
 import { sendError } from '../send.ts';
 import { wrongMethod } from '../to-api-error.ts';
 import { routeUpgrades } from './upgrades.ts';
@@ -83,6 +85,8 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
       share,
       inline: (text, { caller: { orgId } }, hold) =>
         services.files.inline(orgId, text, limits.bodyBytes, hold),
+      // A turn has no headers for warnings.
+      report: reportFields(services, { onWarnings: () => {}, extra: socketFields }),
       clock,
       signal: tracked.signal,
       async call(signal) {

@@ -44,6 +44,7 @@ function serve(most = Infinity, filled = 0) {
       if (filled > 0) hold(filled);
       return text;
     },
+    report: () => {},
     clock,
     signal: new AbortController().signal,
     call: async (signal) => ({

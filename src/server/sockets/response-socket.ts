@@ -5,6 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { InteractiveCall } from '../../inference/inference.ts';
 import type { ResponseSession } from '../../responses/session.ts';
 import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts';
+import type { ReportFields } from '../../wire/schema/validate.ts';
 import type { BodyShare } from '../body-budget.ts';
 import { decodeText } from '../read-body.ts';
 import { toApiError } from '../to-api-error.ts';
@@ -28,6 +29,8 @@ export interface ResponseSocketDeps {
   /** Replaces file ids in the text of a turn by the contents of the files. */
   inline: (text: string, call: InteractiveCall, hold: BodyShare['reserve']) => Promise<string>;
   clock: Clock;
+  /** Reports the unknown fields of a turn. */
+  report: ReportFields;
   /** Authenticates a turn: the key may have been revoked since the last one. The signal ends the turn. */
   call: (signal: AbortSignal) => Promise<InteractiveCall>;
   /** Aborts when the client disconnects or the server shuts down. */
@@ -116,7 +119,7 @@ export function serveResponses(deps: ResponseSocketDeps) {
       // `onBytes` may have aborted the turn: it runs after the message event.
       stopped.throwIfAborted();
       const text = await inline(decodeText(message), asked, reserve);
-      for await (const events of session.stream(parseSocketRequest(text), asked)) {
+      for await (const events of session.stream(parseSocketRequest(text, deps.report), asked)) {
         connection.cork();
         for (const event of events) {
           socket.send(JSON.stringify(event));

@@ -18,6 +18,7 @@ import { upgrades } from './0015-upgrades.ts';
 import { batchActions } from './0016-batch-actions.ts';
 import { batchHistories } from './0017-batch-histories.ts';
 import { requestGroups } from './0018-request-groups.ts';
+import { fieldWarnings } from './0019-field-warnings.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -40,6 +41,7 @@ export const migrations: readonly Migration[] = [
   batchActions,
   batchHistories,
   requestGroups,
+  fieldWarnings,
 ];
 
 /**

@@ -3,8 +3,8 @@ import type { StoredFile } from '../../core/file.ts';
 import type { BatchState } from '../contract/batches.ts';
 import { tableOf } from './table.ts';
 
-export const files = tableOf<StoredFile>('files')(
-  'id orgId keyId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
+export const files = tableOf<StoredFile>('files', { json: ['warnings'], damaged: { warnings: [] } })(
+  'id orgId keyId purpose filename bytes blobId sha256 requests endpoint warnings createdAt expiresAt',
 );
 
 /** Batch with the text that searches look through. */
@@ -15,11 +15,11 @@ interface BatchRow extends Batch {
 /** Damaged JSON does not prevent showing or ending a batch. `claim.ts` reads the prices strictly, so that no line runs unbilled. */
 export const batches = tableOf<BatchRow, 'search'>('batches', {
   unread: ['search'],
-  json: ['prices', 'errors'],
-  damaged: { prices: {}, errors: [] },
+  json: ['prices', 'errors', 'warnings'],
+  damaged: { prices: {}, errors: [], warnings: [] },
 })(
   'id orgId keyId keyFamily endpoint status total ok err est priority due closing acceptUntil inputFileId inputName outputFileId errorFileId model metadata',
-  'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf tier resultTtlMs createdAt inProgressAt expiresAt',
+  'tag prices priceFactor errors warnings pausedAt pausedMs atRiskAt retryOf tier resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt search',
 );
 

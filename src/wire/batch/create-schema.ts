@@ -47,6 +47,9 @@ const fields = {
       description: `Batches of the org with a higher priority run first; ${priorities.default} by default.`,
     }),
   ),
+  'strict_fields?': t.booleanOrNull({
+    description: 'Rejects requests with unknown fields, such as misspelt parameters, instead of a warning.',
+  }),
   'dry_run?': t.booleanOrNull({ description: 'Only validates the batch and estimates its cost.' }),
 };
 

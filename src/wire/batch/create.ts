@@ -8,7 +8,7 @@ import { parseJson, readJson } from '../json/parse.ts';
 import { type JsonSpan, findMember, scanJson } from '../json/scan.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
 import { faultsError, validator } from '../schema/validate.ts';
-import { loneSurrogate, endpointFault } from './line.ts';
+import { loneSurrogate, endpointFault } from './line-faults.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
@@ -38,6 +38,7 @@ interface Frame {
   metadata?: Record<string, unknown> | null;
   output_expires_after?: { seconds: number } | null;
   priority?: number | null;
+  strict_fields?: boolean | null;
   dry_run?: boolean | null;
 }
 
@@ -84,8 +85,15 @@ export function* parseCreateBatch(
     throw invalid('requests', 'cannot be combined with input_file_id');
   if (inputFileId?.includes('\0')) throw invalid('input_file_id', 'has a NUL character');
   const outputExpiresAfterSeconds = frame.output_expires_after?.seconds;
-  const { priority } = frame;
-  const given = omitNullish({ inputFileId, requests, metadata, outputExpiresAfterSeconds, priority });
+  const { priority, strict_fields: isStrict } = frame;
+  const given = omitNullish({
+    inputFileId,
+    requests,
+    metadata,
+    outputExpiresAfterSeconds,
+    priority,
+    isStrict,
+  });
   return { input: { endpoint: endpoint!, ...given }, dryRun: frame.dry_run === true };
 }
 

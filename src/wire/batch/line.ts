@@ -1,15 +1,29 @@
 import { toBinaryString, isAscii, fromBinaryString } from '../../base/byte-text.ts';
 import { isObject } from '../../base/fields.ts';
-import { type BatchEndpoint, batchEndpoints, defaultEndpoints, endpointOf } from '../../core/batch.ts';
-import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
+import { type BatchEndpoint, defaultEndpoints, endpointOf } from '../../core/batch.ts';
+import { ApiError, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { imageUrlPaths, imageUrlsOff } from '../chat/request/image-urls.ts';
 import { fileParts } from '../file/file-parts.ts';
-import { describe, joinPath } from '../schema/explain.ts';
-import { type JsonProblem, readJson } from '../json/parse.ts';
+import { describe } from '../schema/explain.ts';
+import { readJson } from '../json/parse.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
-import { collectFaults } from '../schema/validate.ts';
-import { isBareBody, isOtherFormat, lineMembers } from './bare-body.ts';
+import {
+  FieldWarnings,
+  findUnknownFields,
+  type UnknownField,
+  unknownFieldFault,
+} from '../schema/unknown-fields.ts';
+import { isBareBody, isOtherFormat } from './bare-body.ts';
+import {
+  bareBodyFault,
+  customIdFault,
+  endpointFault,
+  inBody,
+  jsonFault,
+  otherFormatFault,
+  shapeFaults,
+} from './line-faults.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** A valid line. */
@@ -42,13 +56,15 @@ export interface LineCheckerOptions {
   takesImageUrls?: (model: string) => boolean;
   /** True if bodies may refer to files, which are inlined when the line runs. */
   takesFiles?: boolean;
+  /** Top-level fields that the engine of a model takes besides the known ones. */
+  extraFields?: (model: string) => readonly string[];
+  /** True if unknown fields of bodies are faults instead of warnings. */
+  isStrict?: boolean;
   /** `inline` faults have paths like `requests[3].body.model` instead of line numbers. */
   source?: 'file' | 'inline';
 }
 
 export type LineChecker = ReturnType<typeof createLineChecker>;
-
-export const customIdLimit = 512;
 
 /**
  * Checks the lines of one batch in order, for uploads, inline requests and the offline `files validate`. Remembers custom_ids
@@ -66,6 +82,7 @@ export function createLineChecker(options: LineCheckerOptions) {
     return endpoints.find((name) => name === named);
   };
   const customIds = new Map<string, number>();
+  const warnings = new FieldWarnings();
   /** Number of the first line with each fault of another format. */
   const firstOfFormat = new Map<Fault, number>();
   const allowed = new Set<string>();
@@ -141,9 +158,17 @@ export function createLineChecker(options: LineCheckerOptions) {
     if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
     const prompt = checked?.prompt ?? null;
     if (prompt) faults.push(...imageUrlFaults(prompt, model));
+    const unknown = target && isObject(body) ? unknownFields(body, target, model, textOf) : [];
+    if (options.isStrict === true) faults.push(...unknown.map((field) => inBody(unknownFieldFault(field))));
     const decoded = (value: unknown) => (typeof value === 'string' ? textOf(value) : value);
-    return { faults, line: { customId: decoded(id), url: decoded(url), model, prompt, textOf } };
+    return { faults, line: { customId: decoded(id), url: decoded(url), model, prompt, textOf, unknown } };
   };
+
+  const unknownFields = (body: object, url: BatchEndpoint, model: string, textOf: CheckedLine['textOf']) =>
+    findUnknownFields(body, lineFormats[url].check.known(), {
+      extra: () => options.extraFields?.(model) ?? [],
+      textOf,
+    });
 
   const imageUrlFaults = ({ chat, mapFault }: LinePrompt, model: string): Fault[] => {
     const paths = [...imageUrlPaths(chat.messages)];
@@ -175,8 +200,10 @@ export function createLineChecker(options: LineCheckerOptions) {
     const faults = found.filter((fault) => fault !== undefined);
     if (faults.length > 0)
       return { ok: false, faults: located(faults, number, customIdFault(customId) ? undefined : customId) };
+    const { unknown, ...rest } = line;
+    warnings.add(unknown, number);
     const est = Math.ceil(bytes.length / 4) + (line.prompt?.output ?? 0);
-    return { ok: true, ...line, customId, url: endpoint!, est };
+    return { ok: true, ...rest, customId, url: endpoint!, est };
   };
 
   return {
@@ -191,6 +218,10 @@ export function createLineChecker(options: LineCheckerOptions) {
     get namesImageUrls() {
       return hasImageUrls;
     },
+    /** Unknown fields of the valid lines. */
+    get warnings() {
+      return warnings.all;
+    },
     check,
   };
 }
@@ -201,65 +232,14 @@ interface LineReading {
   /** Fault of an object in another format. */
   formatFault?: Fault;
   /** Absent if the line is not a JSON object. */
-  line?: Pick<CheckedLine, 'model' | 'prompt' | 'textOf'> & { customId: unknown; url: unknown };
+  line?: Pick<CheckedLine, 'model' | 'prompt' | 'textOf'> & {
+    customId: unknown;
+    url: unknown;
+    unknown: readonly UnknownField[];
+  };
 }
 
 const asItIs = (text: string): string => text;
-
-export const loneSurrogate = 'contains a lone surrogate, which is not valid Unicode';
-
-/** Reason why a value is not a valid custom_id (faults B13, B15 and B27 of docs/reliability.md), or undefined. */
-export function customIdFault(value: unknown): string | undefined {
-  if (typeof value !== 'string') return notExpected('a string', value);
-  if (value === '') return 'must not be empty';
-  if (value.length > customIdLimit)
-    return `expected at most ${customIdLimit} characters, got ${value.length}`;
-  if (!value.isWellFormed()) return loneSurrogate;
-  return controlCharacter.test(value) ? 'must not contain control characters' : undefined;
-}
-
-// oxlint-disable-next-line no-control-regex -- the pattern finds them
-const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
-
-function notExpected(what: string, value: unknown): string {
-  return value === undefined ? 'required, but missing' : `expected ${what}, got ${describe(value)}`;
-}
-
-const bareBodyFault: Fault = {
-  code: 'invalid_json_line',
-  message:
-    'this line and others are bare request bodies: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, or use offpeak batch run --wrap',
-};
-
-const otherFormatFault: Fault = {
-  code: 'invalid_json_line',
-  message:
-    'this line and others are not batch lines: a line is {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}',
-};
-
-const problemCodes: Record<JsonProblem['code'], ErrorCode> = {
-  invalid_json: 'invalid_json_line',
-  too_deep: 'too_deep',
-  too_many_nodes: 'line_too_long',
-  duplicate_key: 'duplicate_key',
-};
-
-function jsonFault({ code, message, at }: JsonProblem): Fault {
-  const reason = code === 'invalid_json' ? `invalid JSON: ${message}` : message;
-  return { code: problemCodes[code], message: `${reason} (column ${at + 1})` };
-}
-
-/** Faults of the line around its body, except custom_id and url. */
-function shapeFaults(line: Record<string, unknown>): Fault[] {
-  const { method, body } = line;
-  return collectFaults((add) => {
-    if (method !== 'POST') add('method', notExpected('"POST"', method));
-    if (!isObject(body)) add('body', notExpected('an object', body));
-    for (const key of Object.keys(line))
-      if (!lineMembers.includes(key))
-        add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');
-  });
-}
 
 function checkBody(body: Record<string, unknown>, url: BatchEndpoint) {
   const format = lineFormats[url];
@@ -280,22 +260,3 @@ function checkBody(body: Record<string, unknown>, url: BatchEndpoint) {
     return { faults: found.map(inBody), prompt: null };
   }
 }
-
-function inBody(fault: Fault): Fault {
-  const { param = '' } = fault;
-  return { ...fault, param: param === '' || param.startsWith('[') ? `body${param}` : `body.${param}` };
-}
-
-/** Message for a value that is not an enabled batch endpoint. */
-export function endpointFault(value: unknown, endpoints: readonly BatchEndpoint[]): string {
-  const known = endpoints.map((name) => `"${name}"`);
-  const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
-  if (batchEndpoints.some((name) => name === value))
-    return `${message}, which batch.endpoints in the server's configuration can enable`;
-  const operation = otherSpelling.exec(String(value))?.[1];
-  const meant = endpoints.find((name) => name === `/v1/${operation}`);
-  return meant === undefined ? message : `${message}; write "${meant}"`;
-}
-
-/** Endpoint as other services spell it: without a version, with a trailing slash, or as a whole URL. */
-const otherSpelling = /^(?:https?:\/\/[^/]+)?\/?(?:openai\/)?(?:v1\/)?([a-z/]+?)\/?$/;

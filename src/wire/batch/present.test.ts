@@ -32,6 +32,7 @@ const batch: Batch = {
   prices: {},
   priceFactor: 0.5,
   errors: [],
+  warnings: [],
   pausedAt: null,
   pausedMs: 0,
   atRiskAt: null,
@@ -129,6 +130,7 @@ describe('a batch as clients see it', () => {
       },
       cost: { currency: 'USD', amount: '0.00125', list_amount: '0.0025', uncached_amount: '0.003' },
       error_summary: [{ code: 'upstream_error', count: 1, example: 'x' }],
+      warnings: [],
     });
   });
 
@@ -190,6 +192,7 @@ describe('a batch as clients see it', () => {
       total: 5,
       usage: { ...noUsage, inputTokens: 7, outputTokens: 3 },
       exactInput: true,
+      warnings: [],
       amount: 5n,
       listAmount: 10n,
       quota: { limits, budgets: [budget], refusals: [refusal] },

@@ -3,11 +3,13 @@ import type { Batch, BatchEndpoint, DateForm } from '../../core/batch.ts';
 import { batchName } from '../../core/batch-search.ts';
 import type { SpentBudget } from '../../core/budget.ts';
 import type { ApiError } from '../../core/errors.ts';
+import type { FieldWarning } from '../../core/field-warning.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { QuotaLimit } from '../../core/queue-limits.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import { instantFormats, nullable } from '../shared/instant.ts';
+import { presentWarnings } from '../shared/field-warnings.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 
 /** Batch with values that are computed on reading. */
@@ -41,6 +43,7 @@ export interface DryRun {
   usage: Usage;
   /** True if the engines counted all input tokens; else some are estimated. */
   exactInput: boolean;
+  warnings: readonly FieldWarning[];
   amount: bigint;
   listAmount: bigint;
   /** Limits and budgets that the batch would count against, and the errors with which it would be refused now. */
@@ -92,6 +95,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     usage: presentBatchUsage(view.usage),
     cost: { ...presentCost(view), uncached_amount: formatDollars(view.uncachedAmount) },
     error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),
+    warnings: presentWarnings(batch.warnings),
   };
 }
 
@@ -129,6 +133,7 @@ export function presentEstimate(estimate: DryRun) {
     exact_input: estimate.exactInput,
     cost: presentCost(estimate),
     quota: presentQuota(estimate),
+    warnings: presentWarnings(estimate.warnings),
   };
 }
 

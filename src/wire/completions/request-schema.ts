@@ -1,4 +1,12 @@
-import { requestedModel, object, integerOrNull, stringOrNull, booleanOrNull } from '../schema/schema.ts';
+import { engineFields } from '../schema/engine-fields.ts';
+import {
+  requestedModel,
+  object,
+  integerOrNull,
+  known,
+  stringOrNull,
+  booleanOrNull,
+} from '../schema/schema.ts';
 import { samplingFields, stopField } from '../schema/sampling-schema.ts';
 import { textInputsSchema } from '../shared/text-inputs.ts';
 
@@ -31,5 +39,5 @@ export const completionsRequestSchema = object(
     'suffix?': stringOrNull({ description: 'Text that follows the completion, if the model supports it.' }),
     'stop?': stopField(completionsLimits.stops),
   },
-  { title: 'CompletionRequest' },
+  { title: 'CompletionRequest', ...known('user prompt_embeds response_format', ...engineFields) },
 );

@@ -1,7 +1,7 @@
 import { estimateText } from '../chat/request/estimate-prompt.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { checkTextInputs, splitTextInputs } from '../shared/text-inputs.ts';
-import { type AddFault, parseBody, validator } from '../schema/validate.ts';
+import { type AddFault, parseBody, type ReportFields, validator } from '../schema/validate.ts';
 import type { CompletionsRequest } from './completions.ts';
 import { completionsLimits, completionsRequestSchema } from './request-schema.ts';
 
@@ -9,8 +9,8 @@ import { completionsLimits, completionsRequestSchema } from './request-schema.ts
  * Reads a completions request.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
-export function parseCompletionsRequest(text: string): JsonBody<CompletionsRequest> {
-  return parseBody(text, checkCompletionsRequest);
+export function parseCompletionsRequest(text: string, report?: ReportFields): JsonBody<CompletionsRequest> {
+  return parseBody(text, checkCompletionsRequest, report);
 }
 
 /** Checks a parsed body of a request or of a batch line. */

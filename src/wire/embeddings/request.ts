@@ -1,8 +1,9 @@
 import type { JsonBody } from '../json/json-body.ts';
-import { requestedModel, integerOrNull, object, oneOfOrNull } from '../schema/schema.ts';
+import { embeddingEngineFields } from '../schema/engine-fields.ts';
+import { requestedModel, integerOrNull, known, object, oneOfOrNull } from '../schema/schema.ts';
 import { serviceTierField } from '../shared/service-tier.ts';
 import { checkTextInputs, textInputsSchema } from '../shared/text-inputs.ts';
-import { parseBody, validator } from '../schema/validate.ts';
+import { parseBody, type ReportFields, validator } from '../schema/validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
 
 export const embeddingsLimits = { inputs: 2_048, dimensions: 65_536 } as const;
@@ -17,12 +18,12 @@ export const embeddingsRequestSchema = object(
     'dimensions?': integerOrNull({ minimum: 1, maximum: embeddingsLimits.dimensions }),
     ...serviceTierField,
   },
-  { title: 'EmbeddingsRequest' },
+  { title: 'EmbeddingsRequest', ...known('user', ...embeddingEngineFields) },
 );
 
 /** @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found */
-export function parseEmbeddingsRequest(text: string): JsonBody<EmbeddingsRequest> {
-  return parseBody(text, checkEmbeddingsRequest);
+export function parseEmbeddingsRequest(text: string, report?: ReportFields): JsonBody<EmbeddingsRequest> {
+  return parseBody(text, checkEmbeddingsRequest, report);
 }
 
 /** Checks a parsed body of a request or of a batch line. */

@@ -1,5 +1,6 @@
 import { unixSeconds } from '../../base/clock.ts';
 import type { StoredFile } from '../../core/file.ts';
+import { presentWarnings } from '../shared/field-warnings.ts';
 
 /** File resource. `expires_at` is absent without an expiry. */
 export function presentFile(file: StoredFile) {
@@ -12,6 +13,7 @@ export function presentFile(file: StoredFile) {
     filename: file.filename,
     purpose: file.purpose,
     status: 'processed',
+    ...(file.purpose === 'batch' && { warnings: presentWarnings(file.warnings) }),
   };
 }
 

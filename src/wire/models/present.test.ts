@@ -58,6 +58,7 @@ describe('files', () => {
     sha256: 'x',
     requests: 1,
     endpoint: '/v1/embeddings' as const,
+    warnings: [],
     createdAt: 1_700_000_000_999,
     expiresAt: 1_700_003_600_999,
   };
@@ -72,6 +73,7 @@ describe('files', () => {
       filename: 'in.jsonl',
       purpose: 'batch',
       status: 'processed',
+      warnings: [],
     });
     expect('expires_at' in presentFile({ ...file, expiresAt: null })).toBe(false);
   });

@@ -29,6 +29,7 @@ function checkLine(value: unknown): Fault[] {
   return [...checkResponsesRequest(value), ...faults];
 }
 export const checkResponsesLine: Validator = Object.assign(checkLine, {
+  known: checkResponsesRequest.known,
   compile: checkResponsesRequest.compile,
 });
 

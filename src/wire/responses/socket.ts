@@ -2,13 +2,16 @@ import { ApiError, invalid } from '../../core/errors.ts';
 import { flatAndNestedError } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
-import { faultsError } from '../schema/validate.ts';
+import { faultsError, type ReportFields } from '../schema/validate.ts';
 import { requestedTier } from '../shared/service-tier.ts';
 import { checkResponsesRequest } from './request/request.ts';
 import type { ResponsesRequest } from './responses.ts';
 
+/** Fields of a WebSocket message beside those of the request. */
+export const socketFields = ['type', 'event_id', 'generate'] as const;
+
 /** Reads a WebSocket message: the body of `POST /v1/responses` with a `type`. @throws ApiError `validation_error` (422) */
-export function parseSocketRequest(text: string): JsonBody<ResponsesRequest> {
+export function parseSocketRequest(text: string, report?: ReportFields): JsonBody<ResponsesRequest> {
   const { value } = parseJson(text, { what: 'The message' });
   const { type, background, generate } = (value ?? {}) as Record<string, unknown>;
   if (type !== 'response.create')
@@ -25,6 +28,7 @@ export function parseSocketRequest(text: string): JsonBody<ResponsesRequest> {
     );
   const faults = checkResponsesRequest(value);
   if (faults.length > 0) throw faultsError(faults);
+  report?.(value as object, checkResponsesRequest.known);
   const request = value as ResponsesRequest;
   if (requestedTier(request) === 'flex')
     throw invalid('service_tier', '"flex" is not supported over a WebSocket: send POST /v1/responses');

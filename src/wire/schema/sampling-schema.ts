@@ -1,9 +1,11 @@
-import { booleanOrNull, integerOrNull, numberOrNull, object, orNull, string } from './schema.ts';
+import { booleanOrNull, integerOrNull, known, numberOrNull, object, orNull, string } from './schema.ts';
 
 /** Sampling and streaming fields that chat and text completions share. */
 export const samplingFields = {
   'stream?': booleanOrNull(),
-  'stream_options?': orNull(object({ 'include_usage?': booleanOrNull() })),
+  'stream_options?': orNull(
+    object({ 'include_usage?': booleanOrNull() }, known('include_obfuscation continuous_usage_stats')),
+  ),
   'temperature?': numberOrNull({ minimum: 0, maximum: 2 }),
   'top_p?': numberOrNull({ minimum: 0, maximum: 1 }),
   'top_k?': integerOrNull({ minimum: -1, maximum: 1_000_000 }),

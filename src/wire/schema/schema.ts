@@ -33,6 +33,14 @@ export const boolean = (note: Note = {}) => ({ type: 'boolean', ...note });
 export const array = (items: Schema, rule: object = {}) => ({ type: 'array', items, ...rule });
 export const object = (given: Fields, rule: object = {}) => ({ type: 'object', ...fields(given), ...rule });
 
+/** Key of the names of fields that an object may have and that no rule is about. No JSON has it, nor the OpenAPI document. */
+export const alsoKnown = Symbol('alsoKnown');
+
+/** Names fields that an object may have, besides those with a rule; others are reported as unknown. */
+export const known = (...lists: readonly string[]) => ({
+  [alsoKnown]: lists.flatMap((names) => names.trim().split(/\s+/)),
+});
+
 export const anyObject = (note: Note = {}) => ({ type: 'object', ...note });
 
 export const literal = (value: string | boolean) => ({ type: typeof value, const: value });
@@ -96,7 +104,7 @@ export const imageUrl = string({
   expected: 'a data: URL, or an https: URL if image_urls is on for the model',
 });
 
-export const inputAudio = object({ 'data?': orNull(base64) });
+export const inputAudio = object({ 'data?': orNull(base64) }, known('format'));
 
 export const requestedModel = string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' });
 export const servedModel = string({

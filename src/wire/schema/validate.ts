@@ -4,6 +4,7 @@ import { loadPackage } from '../../base/load-package.ts';
 import type { Schema } from './schema.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import { explain } from './explain.ts';
+import { type KnownObject, knownFields } from './known-fields.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson } from '../json/parse.ts';
 import type { JsonScan } from '../json/scan.ts';
@@ -14,6 +15,8 @@ export const maxFaults = 100;
 /** Checks a value against one schema and returns its faults. */
 export interface Validator {
   (value: unknown): Fault[];
+  /** Fields that a valid value may have. */
+  known: () => KnownObject;
   /** Compiles the schema, unless it is compiled already. */
   compile: () => void;
 }
@@ -48,7 +51,7 @@ export function validator(schema: Schema, agreement?: (value: never, add: AddFau
     full(value);
     return explain(full.errors ?? first, value, maxFaults);
   };
-  return Object.assign(check, { compile: () => void compiled() });
+  return Object.assign(check, { known: knownFields(schema), compile: () => void compiled() });
 }
 
 // Ajv's optimizer takes as long as generating the code, and V8 optimizes the code anyway.
@@ -98,14 +101,22 @@ function isTooMany(error: ErrorObject | undefined): boolean {
   return error?.keyword === 'maxItems' || error?.keyword === 'maxProperties';
 }
 
+/** Receives a valid body, to report unknown fields. @throws ApiError `validation_error` (422) where they are faults */
+export type ReportFields = (body: object, known: () => KnownObject) => void;
+
 /**
  * Parses and checks a request body.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
-export function parseBody<T>(text: string, check: Validator): JsonBody<T> & { scan: JsonScan } {
+export function parseBody<T>(
+  text: string,
+  check: Validator,
+  report?: ReportFields,
+): JsonBody<T> & { scan: JsonScan } {
   const { value, scan } = parseJson(text, { what: 'The request body' });
   const faults = check(value);
   if (faults.length > 0) throw faultsError(faults);
+  report?.(value as object, check.known);
   return { value: value as T, text, scan };
 }
 

@@ -87,6 +87,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     ready: async () => ({ ok: true }),
     version: '1',
     surfaces: testSurfaces({ limits: testLimits }),
+    strictFields: false,
     limits: testLimits,
   });
   const services: Service[] = [store, accounts, service, responses, server];

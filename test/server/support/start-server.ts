@@ -123,7 +123,9 @@ interface StartOptions extends Omit<SurfaceOptions, 'limits'> {
 
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'onAnswered'>> &
+  options: Partial<
+    Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'onAnswered' | 'strictFields'>
+  > &
     StartOptions = {},
 ): Promise<RunningServer> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...given } = options;
@@ -211,6 +213,7 @@ export async function startServer(
     quarantineMs: 604_800_000,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
+    isStrict: options.strictFields === true,
   });
   const controls = createControls({ store, clock, log });
   controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
@@ -290,6 +293,7 @@ export async function startServer(
     ready: async () => ({ ok: true }),
     version: '1.2.3',
     surfaces,
+    strictFields: false,
     ...overrides,
     limits,
   });

@@ -40,6 +40,16 @@ describe('InputCheck', () => {
     expect(report.faultCount).toBe(3);
   });
 
+  it('reports unknown fields with their count and what may be meant', () => {
+    const { report } = check(
+      `${line('a', { max_token: 1 })}\n${line('b', { max_token: 2 })}\n${line('c')}\n`,
+    );
+    expect(report.faultCount).toBe(0);
+    expect(report.warnings).toMatchObject([
+      { field: 'max_token', suggestion: 'max_tokens', count: 2, line: 1 },
+    ]);
+  });
+
   it('cuts a large file into parts of whole lines, which together are the file', () => {
     const lines = Array.from({ length: 7 }, (_, at) => line(`id-${at}`));
     const text = `${lines.slice(0, 3).join('\n')}\n\n\n${lines.slice(3).join('\r\n')}\n`;

@@ -1,5 +1,6 @@
 import { type BatchEndpoint, batchEndpoints, defaultLimits } from '../../../../src/core/batch.ts';
 import type { Fault } from '../../../../src/core/errors.ts';
+import type { FieldWarning } from '../../../../src/core/field-warning.ts';
 import { createLineChecker, type LineChecker } from '../../../../src/wire/batch/line.ts';
 import { type SplitItem, type SplitLine, Splitter } from '../../../../src/wire/batch/split.ts';
 
@@ -26,6 +27,8 @@ export interface CheckReport {
   /** First faults. */
   faults: readonly Fault[];
   faultCount: number;
+  /** Unknown fields of the valid requests. */
+  warnings: readonly FieldWarning[];
 }
 
 export interface CheckLimits {
@@ -80,6 +83,7 @@ export class InputCheck {
       parts: this.#parts.map((part, at) => ({ ...part, end: this.#parts[at + 1]?.start ?? this.#bytes })),
       faults: this.#faults,
       faultCount: this.#faultCount,
+      warnings: this.#checker.warnings,
     };
   }
 

@@ -1,3 +1,4 @@
+import { warningText } from '../../../../src/wire/shared/field-warnings.ts';
 import { compact, count } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
 import { bytes } from './bytes.ts';
@@ -30,6 +31,7 @@ export function CheckResult({ file, check: { report, isDone, error } }: { file: 
         )}
       </dl>
       {report.faultCount > 0 && <Faults report={report} />}
+      <Warnings report={report} />
     </section>
   );
 }
@@ -52,6 +54,21 @@ function Fact({ name, value }: { name: string; value: string }) {
       <dt>{name}</dt>
       <dd>{value}</dd>
     </div>
+  );
+}
+
+/** Fields that no API has, such as misspelt parameters. The requests run without them. */
+function Warnings({ report: { warnings } }: { report: CheckReport }) {
+  return (
+    warnings.length > 0 && (
+      <ul aria-label="Warnings" className={css.warnings}>
+        {warnings.map((warning) => (
+          <li key={warning.field}>
+            <State kind="warning">{warningText(warning)}</State>
+          </li>
+        ))}
+      </ul>
+    )
   );
 }
 

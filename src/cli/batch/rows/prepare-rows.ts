@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Fields } from '../../../base/fields.ts';
 import { batchEndpoints } from '../../../core/batch.ts';
-import { createLineChecker, customIdFault } from '../../../wire/batch/line.ts';
+import { createLineChecker } from '../../../wire/batch/line.ts';
+import { customIdFault } from '../../../wire/batch/line-faults.ts';
 import { CliError } from '../../shared/exit-codes.ts';
 import type { Table, TableRow } from '../../table/table.ts';
 import type { InputPart } from '../run/read-input.ts';

@@ -5,6 +5,8 @@ import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
 import { isFinal } from '../../../core/batch.ts';
+import type { FieldWarning } from '../../../core/field-warning.ts';
+import { warningText } from '../../../wire/shared/field-warnings.ts';
 import type { Cli } from '../../shared/cli.ts';
 import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
@@ -38,6 +40,7 @@ export function runParts(deps: PartsDeps) {
   const seen: (RemoteBatch | undefined)[] = input.parts.map(() => undefined);
   /** Parts that this process has uploaded. */
   const uploadedHere = new Set<number>();
+  const warned = new Set<string>();
   let stopped = false;
   let isFirstStep = true;
 
@@ -57,11 +60,21 @@ export function runParts(deps: PartsDeps) {
     const idempotencyKey = `${state.parts[index]!.token}-file`;
     try {
       const sent = client.files.upload({ content, filename: deps.filename, idempotencyKey, signal });
-      const { id } = await withFrequentGc(deps.process, sent);
+      const { id, warnings } = await withFrequentGc(deps.process, sent);
+      noteWarnings(warnings ?? [], part);
       run.remember(index, { file_id: id });
       uploadedHere.add(index);
     } catch (error) {
       throw error instanceof ClientError ? shiftLines(error, part) : error;
+    }
+  }
+
+  /** Notes each unknown field once, though several parts may have it. */
+  function noteWarnings(warnings: readonly FieldWarning[], { linesBefore }: InputPart): void {
+    for (const { line, ...warning } of warnings) {
+      if (warned.has(warning.field)) continue;
+      warned.add(warning.field);
+      deps.note(warningText({ ...warning, line: line === null ? null : line + linesBefore }));
     }
   }
 

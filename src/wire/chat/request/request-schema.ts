@@ -1,9 +1,10 @@
 import { samplingFields, stopField } from '../../schema/sampling-schema.ts';
+import { chatEngineFields, engineFields } from '../../schema/engine-fields.ts';
 import * as t from '../../schema/schema.ts';
 import { serviceTierField } from '../../shared/service-tier.ts';
 
-// The schema is strict about the fields that Offpeak uses and ignores others, such as `store`, `user` and `prompt_cache_key`.
-// `engines/upstream/request/request-members.ts` decides which of them are forwarded.
+// The schema is strict about the fields that Offpeak uses, knows others, such as `store`, `user` and `prompt_cache_key`, and leads to a
+// warning about the rest. `engines/upstream/request/request-members.ts` decides which fields are forwarded.
 
 export const chatLimits = { messages: 10_000, tools: 512, stops: 4, choices: 16, topLogprobs: 20 } as const;
 
@@ -13,28 +14,42 @@ const notStored = { type: 'null', expected: 'no file_id: send the content itself
 const filled = t.string({ minLength: 1 });
 
 /** Object with a type and a field of that name. Some clients send the other fields as null. */
-function typed(given: Record<string, { type: string }>, more: t.Fields = {}): t.Schema {
+function typed(given: Record<string, { type: string }>, more: t.Fields, others: string): t.Schema {
   const types = Object.keys(given);
   const optional = types.map((type) => [`${type}?`, t.orNull(given[type]!)] as const);
   return t.object(
     { ...more, type: t.oneOf(types), ...Object.fromEntries(optional) },
-    { allOf: types.map((type) => t.when('type', type, { [type]: { type: given[type]!.type } })) },
+    {
+      allOf: types.map((type) => t.when('type', type, { [type]: { type: given[type]!.type } })),
+      ...t.known(others),
+    },
   );
 }
 
-const part = typed({
-  text: t.string(),
-  refusal: t.string(),
-  image_url: t.object({ url: t.imageUrl, 'detail?': t.stringOrNull() }),
-  input_audio: t.inputAudio,
-  file: t.object({ 'file_data?': t.orNull(t.base64), 'file_id?': notStored }),
-});
+const part = typed(
+  {
+    text: t.string(),
+    refusal: t.string(),
+    image_url: t.object(
+      { url: t.imageUrl, 'detail?': t.stringOrNull() },
+      t.known('format uuid max_dynamic_patch min_dynamic_patch content_hash'),
+    ),
+    input_audio: t.inputAudio,
+    file: t.object({ 'file_data?': t.orNull(t.base64), 'file_id?': notStored }, t.known('filename format')),
+  },
+  {},
+  'annotations cache_control modalities prompt_cache_breakpoint uuid',
+);
 
-const functionCall = t.object({ name: filled, arguments: t.string({ description: 'JSON text' }) });
+const functionCall = t.object(
+  { name: filled, arguments: t.string({ description: 'JSON text' }) },
+  t.known('parsed_arguments'),
+);
 
 const toolCall = typed(
   { function: functionCall, custom: t.object({ name: filled, input: t.string() }) },
   { id: filled },
+  'index extra_content cache_control provider_specific_fields thought_signature',
 );
 
 const content = { type: ['string', 'array', 'null'], items: part, expected: 'a string or an array of parts' };
@@ -64,6 +79,10 @@ const message = t.object(
         content: { type: ['string', 'array', 'null'], ...textParts },
       }),
     ],
+    ...t.known(
+      `annotations audio cache_control citations executed_tools extra_content images parsed partial prefix provider_specific_fields
+      thinking_blocks tool_name tools`,
+    ),
   },
 );
 
@@ -80,7 +99,7 @@ const responseFormat = t.orNull(
       type: t.oneOf(['text', 'json_object', 'json_schema']),
       'json_schema?': t.orNull(t.object(jsonSchemaFields)),
     },
-    t.when('type', 'json_schema', { json_schema: { type: 'object' } }),
+    { ...t.when('type', 'json_schema', { json_schema: { type: 'object' } }), ...t.known('schema') },
   ),
 );
 
@@ -105,8 +124,11 @@ const custom = t.object({
 const tool = t.object(
   { type: filled },
   {
+    ...t.known('cache_control defer_loading allowed_callers strict'),
     allOf: [
-      t.when('type', 'function', { function: t.object(functionFields) }),
+      t.when('type', 'function', {
+        function: t.object(functionFields, t.known('cache_control defer_loading output_schema')),
+      }),
       t.when('type', 'custom', { custom }),
     ],
   },
@@ -170,5 +192,13 @@ export const chatRequestSchema = t.object(
     'function_call?': functionChoice,
     ...serviceTierField,
   },
-  { title: 'ChatCompletionRequest' },
+  {
+    title: 'ChatCompletionRequest',
+    ...t.known(
+      `audio metadata moderation prediction prompt_cache_key prompt_cache_options prompt_cache_retention safety_identifier service_tier
+      store user verbosity web_search_options`,
+      ...engineFields,
+      ...chatEngineFields,
+    ),
+  },
 );

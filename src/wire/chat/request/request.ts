@@ -1,6 +1,6 @@
 import { quoted } from '../../json/parse.ts';
 import { checkToolNames } from '../../shared/tool-names.ts';
-import { type AddFault, parseBody, validator } from '../../schema/validate.ts';
+import { type AddFault, parseBody, type ReportFields, validator } from '../../schema/validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
 import { canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';
@@ -9,8 +9,8 @@ import { chatRequestSchema } from './request-schema.ts';
  * Reads a chat completion request in canonical form.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
-export function parseChatRequest(text: string) {
-  return canonicalChat(parseBody<ChatBody>(text, checkChatRequest));
+export function parseChatRequest(text: string, report?: ReportFields) {
+  return canonicalChat(parseBody<ChatBody>(text, checkChatRequest, report));
 }
 
 /** Checks a parsed body of a request or of a batch line. */

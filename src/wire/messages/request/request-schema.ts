@@ -1,3 +1,4 @@
+import { chatEngineFields, engineFields } from '../../schema/engine-fields.ts';
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import * as t from '../../schema/schema.ts';
 import { serviceTierField } from '../../shared/service-tier.ts';
@@ -16,6 +17,9 @@ const blockType = (read: readonly string[]) =>
     expected: `${read.slice(0, -1).join(', ')} or ${read.at(-1)}`,
   });
 
+/** Fields of blocks of all types that Offpeak does not use, or only forwards. */
+const blockFields = t.known('cache_control citations caller toolset_name transformations');
+
 const text = t.when('type', 'text', { text: t.string() });
 
 const imageSource = t.object(
@@ -28,6 +32,7 @@ const imageSource = t.object(
       }),
       t.when('type', 'url', { url: t.imageUrl }),
     ],
+    ...t.known('media_type'),
   },
 );
 
@@ -36,7 +41,10 @@ const image = t.when('type', 'image', { source: imageSource });
 const textBlocks = {
   type: ['string', 'array'],
   expected: 'a string or an array of text blocks',
-  items: t.object({ type: t.oneOf(['text']), text: t.string() }),
+  items: t.object(
+    { type: t.oneOf(['text']), text: t.string() },
+    t.known('cache_control citations source transformations'),
+  ),
 };
 
 const documentSource = t.object(
@@ -48,6 +56,7 @@ const documentSource = t.object(
   },
   {
     allOf: [t.when('type', 'text', { data: t.string() }), t.when('type', 'content', { content: textBlocks })],
+    ...t.known('media_type'),
   },
 );
 
@@ -71,7 +80,7 @@ const toolResult = t.when('type', 'tool_result', {
   'content?': {
     type: ['string', 'array', 'null'],
     expected: 'a string or an array of blocks',
-    items: t.object({ type: blockType(shown) }, { allOf: showing }),
+    items: t.object({ type: blockType(shown) }, { allOf: showing, ...blockFields }),
   },
   'is_error?': t.booleanOrNull(),
 });
@@ -102,6 +111,7 @@ const tool = t.object(
         }),
       ),
     ],
+    ...t.known('allowed_callers cache_control defer_loading eager_input_streaming input_examples'),
   },
 );
 
@@ -111,7 +121,7 @@ const toolChange = t.when('type', ['tool_addition', 'tool_removal'], {
 
 const userBlock = t.object(
   { type: blockType([...shown, 'tool_result']) },
-  { allOf: [...showing, toolResult, toolChange] },
+  { allOf: [...showing, toolResult, toolChange], ...blockFields },
 );
 
 /** Any block is accepted, because clients repeat what other servers sent. */
@@ -122,14 +132,14 @@ const assistantBlock = t.object(
       expected: 'a block of an assistant message',
     }),
   },
-  { allOf: [text, toolUse, thinkingBlock] },
+  { allOf: [text, toolUse, thinkingBlock], ...blockFields },
 );
 
 const systemBlocks = {
   ...textBlocks,
   items: t.object(
     { type: t.oneOf(['text', 'tool_addition', 'tool_removal']) },
-    { allOf: [text, toolChange] },
+    { allOf: [text, toolChange], ...blockFields },
   ),
 };
 
@@ -144,6 +154,7 @@ const turn = t.object(
       t.when('role', 'assistant', { 'content?': { items: assistantBlock } }),
       t.when('role', 'system', { 'content?': systemBlocks }),
     ],
+    ...t.known('clear_at output_config id'),
   },
 );
 
@@ -152,11 +163,14 @@ const toolChoice = t.object(
   t.when('type', 'tool', { name: filled }),
 );
 
-const thinking = t.object({
-  type: t.oneOf(['enabled', 'adaptive', 'disabled', 'between_tools']),
-  'budget_tokens?': t.integerOrNull({ ...t.tokenLimit, minimum: 0 }),
-  'display?': t.stringOrNull(),
-});
+const thinking = t.object(
+  {
+    type: t.oneOf(['enabled', 'adaptive', 'disabled', 'between_tools']),
+    'budget_tokens?': t.integerOrNull({ ...t.tokenLimit, minimum: 0 }),
+    'display?': t.stringOrNull(),
+  },
+  t.known('block_binding'),
+);
 
 const outputFormat = t.orNull(
   t.object({
@@ -172,10 +186,20 @@ const prompt = {
   'tools?': t.orNull(t.array(tool, { maxItems: chatLimits.tools })),
   'tool_choice?': t.orNull(toolChoice),
   'thinking?': t.orNull(thinking),
-  'output_config?': t.orNull(t.object({ 'effort?': t.stringOrNull(), 'format?': outputFormat })),
+  'output_config?': t.orNull(
+    t.object({ 'effort?': t.stringOrNull(), 'format?': outputFormat }, t.known('task_budget')),
+  ),
   'output_format?': outputFormat,
-  'thread?': t.orNull(t.object({ type: t.string() })),
+  'thread?': t.orNull(t.object({ type: t.string() }, t.known('previous_message_id'))),
 };
+
+/** Fields that Offpeak does not use, and those of engines with this format. */
+const promptFields = [
+  `betas billing_policy cache_control compaction container context_management diagnostics fallback_credit_token fallbacks
+  inference_geo mcp_servers service_tier speed user_profile_id workspace_id anthropic_version anthropic_beta min_p`,
+  ...engineFields,
+  ...chatEngineFields,
+];
 
 export const messagesRequestSchema = t.object(
   {
@@ -189,7 +213,11 @@ export const messagesRequestSchema = t.object(
     ...serviceTierField,
     'metadata?': t.orNull(t.object({ 'user_id?': t.stringOrNull({ maxLength: 512 }) })),
   },
-  { title: 'MessagesRequest' },
+  { title: 'MessagesRequest', ...t.known(...promptFields) },
 );
 
-export const countTokensRequestSchema = t.object(prompt, { title: 'CountTokensRequest' });
+export const countTokensRequestSchema = t.object(prompt, {
+  title: 'CountTokensRequest',
+  // The body of a message may be counted as it is.
+  ...t.known('max_tokens stream stop_sequences temperature top_p top_k metadata', ...promptFields),
+});

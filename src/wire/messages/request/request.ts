@@ -2,7 +2,13 @@ import { ApiError } from '../../../core/errors.ts';
 import { parseExact } from '../../json/exact-numbers.ts';
 import { parseJson, quoted } from '../../json/parse.ts';
 import { checkToolNames } from '../../shared/tool-names.ts';
-import { type AddFault, faultsError, type Validator, validator } from '../../schema/validate.ts';
+import {
+  type AddFault,
+  faultsError,
+  type ReportFields,
+  type Validator,
+  validator,
+} from '../../schema/validate.ts';
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
 import { isClientTool } from './to-chat-tools.ts';
@@ -15,22 +21,23 @@ const checkPrompt = validator(countTokensRequestSchema, checkAgreement);
  * Reads the body of `POST /v1/messages`.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found, `thread_not_found` (404)
  */
-export function parseMessagesRequest(text: string): MessagesRequest {
-  return read(text, checkMessagesRequest);
+export function parseMessagesRequest(text: string, report?: ReportFields): MessagesRequest {
+  return read(text, checkMessagesRequest, report);
 }
 
 /** Reads the body of `POST /v1/messages/count_tokens`, where `max_tokens` is optional. Throws like `parseMessagesRequest`. */
-export function parseCountTokensRequest(text: string): MessagesRequest {
-  return read(text, checkPrompt);
+export function parseCountTokensRequest(text: string, report?: ReportFields): MessagesRequest {
+  return read(text, checkPrompt, report);
 }
 
-function read(text: string, check: Validator): MessagesRequest {
+function read(text: string, check: Validator, report?: ReportFields): MessagesRequest {
   const { value } = parseJson(text, { what: 'The request body' });
   const faults = check(value);
   const [first] = faults;
   if (first?.code === 'thread_not_found')
     throw new ApiError(first.code, first.message, { param: 'thread', faults });
   if (first) throw faultsError(faults);
+  report?.(value as object, check.known);
   return withExactInputs(value as MessagesRequest, text);
 }
 

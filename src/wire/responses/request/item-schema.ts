@@ -38,6 +38,7 @@ const part = t.object(
         file_data: t.base64,
       }),
     ],
+    ...t.known('annotations cache_control logprobs prompt_cache_breakpoint'),
   },
 );
 
@@ -60,13 +61,13 @@ const untyped = t.ifThen(
 );
 
 /** Screenshot for servers that support responses. It must be inline. */
-const screenshot = t.object({
-  'image_url?': t.orNull(t.imageData),
-  'file_id?': notStored('file_id', 'image_url'),
-});
+const screenshot = t.object(
+  { 'image_url?': t.orNull(t.imageData), 'file_id?': notStored('file_id', 'image_url') },
+  t.known('type detail prompt_cache_breakpoint'),
+);
 
 const called = { call_id: filled, name: filled, 'namespace?': t.stringOrNull() };
-const texts = t.orNull(t.array(t.object({ 'text?': t.stringOrNull() })));
+const texts = t.orNull(t.array(t.object({ 'text?': t.stringOrNull() }, t.known('type'))));
 
 const agentPart = t.object(
   { type: t.oneOf(['input_text', 'encrypted_content']) },
@@ -103,9 +104,17 @@ const itemFields: [types: string | string[], has: t.Fields][] = [
   ['item_reference', { id: t.string() }],
 ];
 
+/** Fields of items of all types that Offpeak only keeps and forwards. */
+const itemKnown = t.known(
+  `phase status async caller author recipient agent queries results pending_safety_checks action actions acknowledged_safety_checks
+  name namespace arguments execution encrypted_content result background error output output_format quality revised_prompt size
+  svg_usage code container_id outputs environment max_output_length approval_request_id fingerprint metadata signature format`,
+);
+
 export const inputItemSchema = t.object(
   { 'type?': t.stringOrNull(), 'id?': t.stringOrNull() },
   {
+    ...itemKnown,
     allOf: [
       t.ifThen({ properties: { type: { type: 'null' } } }, untyped),
       t.when('type', 'message', messageFields, messageRules),

@@ -1,4 +1,5 @@
 import * as t from '../../schema/schema.ts';
+import { chatEngineFields, engineFields } from '../../schema/engine-fields.ts';
 import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.ts';
 import { serviceTierField } from '../../shared/service-tier.ts';
 import { inputItemSchema } from './item-schema.ts';
@@ -22,6 +23,7 @@ const toolChoice = {
       'namespace?': t.stringOrNull(),
     }),
     allOf: [t.when('type', ['function', 'custom'], {}, named), t.when('type', 'allowed_tools', allowedTools)],
+    ...t.known('name server_label'),
   }),
 };
 
@@ -58,7 +60,12 @@ export const responsesRequestSchema = t.object(
     'tools?': t.orNull(t.array(toolSchema, { maxItems: chatLimits.tools })),
     'tool_choice?': toolChoice,
     'parallel_tool_calls?': t.booleanOrNull(),
-    'reasoning?': t.orNull(t.object({ 'effort?': t.stringOrNull(), 'summary?': t.stringOrNull() })),
+    'reasoning?': t.orNull(
+      t.object(
+        { 'effort?': t.stringOrNull(), 'summary?': t.stringOrNull() },
+        t.known('context generate_summary mode enabled exclude max_tokens'),
+      ),
+    ),
     'include?': t.orNull(t.array(t.string())),
     'metadata?': t.metadataSchema,
     'safety_identifier?': t.stringOrNull(),
@@ -71,5 +78,14 @@ export const responsesRequestSchema = t.object(
     },
     'prompt?': { type: 'null', expected: noPrompt, description: noPrompt },
   },
-  { title: 'ResponsesRequest' },
+  {
+    title: 'ResponsesRequest',
+    ...t.known(
+      `access_programs client_metadata context_management image moderation prompt_cache_options prompt_cache_retention stream_options
+      truncation user seed stop frequency_penalty presence_penalty top_k min_p repetition_penalty repeat_penalty reasoning_effort`,
+      'previous_input_messages enable_response_messages',
+      ...engineFields,
+      ...chatEngineFields,
+    ),
+  },
 );

@@ -3,7 +3,14 @@ import type { JsonBody } from '../../json/json-body.ts';
 import { quoted } from '../../json/parse.ts';
 import { choiceParam, type Query, textParam } from '../../shared/query-params.ts';
 import { checkToolNames } from '../../shared/tool-names.ts';
-import { type AddFault, faultsError, collectFaults, parseBody, validator } from '../../schema/validate.ts';
+import {
+  type AddFault,
+  faultsError,
+  collectFaults,
+  parseBody,
+  type ReportFields,
+  validator,
+} from '../../schema/validate.ts';
 import { readSummary } from '../compaction.ts';
 import { chosenName, clientTools, toolKey, listTools, matchesChoice } from '../client-tools.ts';
 import { answeredCallId, calledType, resultType } from '../defined-tools.ts';
@@ -18,8 +25,8 @@ import type { PlacedItem } from './to-chat-messages.ts';
  * Reads a request to `/v1/responses`.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
-export function parseResponsesRequest(text: string): JsonBody<ResponsesRequest> {
-  return parseBody(text, checkResponsesRequest);
+export function parseResponsesRequest(text: string, report?: ReportFields): JsonBody<ResponsesRequest> {
+  return parseBody(text, checkResponsesRequest, report);
 }
 
 export const checkResponsesRequest = validator(responsesRequestSchema, (request: ResponsesRequest, add) => {

@@ -26,13 +26,18 @@ const kinds = [
   }),
 ];
 
+const toolFields = t.known('allowed_callers async cache_control defer_loading output_schema');
+
 // Strict about tools that the client runs; others are ignored.
 const type = t.string({ minLength: 1 });
 
 const namespace = {
   name: t.string({ minLength: 1, maxLength: 128 }),
   'description?': t.stringOrNull(),
-  tools: t.array(t.object({ type }, { allOf: kinds }), { maxItems: chatLimits.tools }),
+  tools: t.array(t.object({ type }, { allOf: kinds, ...toolFields }), { maxItems: chatLimits.tools }),
 };
 
-export const toolSchema = t.object({ type }, { allOf: [...kinds, t.when('type', 'namespace', namespace)] });
+export const toolSchema = t.object(
+  { type },
+  { allOf: [...kinds, t.when('type', 'namespace', namespace)], ...toolFields },
+);
