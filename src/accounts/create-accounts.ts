@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { coalesceReads } from '../base/coalesce-reads.ts';
-import type { FairGate } from '../base/fair-gate.ts';
+import type { Gate } from '../base/fair-gate.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -38,7 +38,7 @@ export interface AccountsDeps {
   ids: Ids;
   log: Log;
   /** Shares the reads of many rows among orgs. */
-  scans: FairGate;
+  scans: Gate;
   config: EnvironmentKeys;
 }
 
@@ -94,7 +94,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       const report = await reports.report(() => readUsage(shared, { ...query, orgId }, caller.orgId));
       const all = query.after === undefined ? await budgets.refresh() : [];
       const ofReport = all.filter((each) => orgId === undefined || each.orgId === orgId);
-      const names = await namesIn(store, query, report.rows, ofReport, orgId);
+      const names = await namesIn(store, query, report.rows, ofReport, caller.orgId, orgId);
       return { ...report, budgets: ofReport, orgId: orgId ?? null, names };
     },
     charge: (charge) => ledger.charge(charge),

@@ -9,6 +9,7 @@ export function withoutFormula(cell: unknown): unknown {
 /** CSV line (RFC 4180); values other than text are written as JSON. */
 export function csvRecord(cells: readonly unknown[], delimiter = ','): string {
   const texts = cells.map((cell) => {
+    if (Number.isSafeInteger(cell)) return String(cell);
     const text = typeof cell === 'string' ? cell : cell === null ? '' : JSON.stringify(cell);
     return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
   });

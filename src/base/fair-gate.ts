@@ -17,6 +17,8 @@ export interface FairGateOptions {
 const maxPriorityTurns = 3;
 
 export type FairGate = ReturnType<typeof createFairGate>;
+/** Gate for work that runs inside. */
+export type Gate = Pick<FairGate, 'within'>;
 
 interface Entry {
   weight: number;

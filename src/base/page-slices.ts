@@ -5,7 +5,11 @@
 export type PageSlices<T> = AsyncGenerator<readonly T[], boolean>;
 
 /** Slices of a page that is in memory. */
-export async function* slicesOf<T>(items: readonly T[], hasMore: boolean, size: number): PageSlices<T> {
+export async function* slicesOf<T>(
+  items: Pick<readonly T[], 'length' | 'slice'>,
+  hasMore: boolean,
+  size: number,
+): PageSlices<T> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
   return hasMore;
 }

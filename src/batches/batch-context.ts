@@ -1,4 +1,4 @@
-import type { FairGate } from '../base/fair-gate.ts';
+import type { Gate } from '../base/fair-gate.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
@@ -29,7 +29,7 @@ export interface BatchLimits {
 export interface BatchesDeps {
   store: Store;
   /** Shares the reads of many rows among orgs. */
-  scans: FairGate;
+  scans: Gate;
   blobs: Blobs;
   files: Files;
   inference: Pick<Inference, 'countLine' | 'runLine'>;

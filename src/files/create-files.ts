@@ -1,4 +1,4 @@
-import type { FairGate } from '../base/fair-gate.ts';
+import type { Gate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { isBlobLost, lostBlob } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
@@ -21,7 +21,7 @@ const sliceFiles = 100;
 export interface FilesDeps extends UploadDeps, SweeperDeps {
   store: SweeperDeps['store'] & { storage: StorageStore };
   /** Shares the reads of many rows among orgs. */
-  scans: FairGate;
+  scans: Gate;
 }
 
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { FairGate } from '../base/fair-gate.ts';
+import type { FairGate, Gate } from '../base/fair-gate.ts';
 import type { Ids } from '../base/ids.ts';
 import type { ChatStore } from '../store/contract/chats.ts';
 import type { ConversationStore } from '../store/contract/conversations.ts';
@@ -15,7 +15,7 @@ export interface ResponsesContext {
   /** Limits the stored text that is in memory. */
   memory: FairGate;
   /** Shares the reads of many rows among orgs. */
-  scans: FairGate;
+  scans: Gate;
   /** Maximum bytes of a conversation. */
   maxBytes: number;
   /** Retention after the last change. */

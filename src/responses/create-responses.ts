@@ -1,5 +1,5 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
-import { createFairGate, type FairGate } from '../base/fair-gate.ts';
+import { createFairGate, type Gate } from '../base/fair-gate.ts';
 import { coalesceWrites } from '../base/coalesce-writes.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
@@ -45,7 +45,7 @@ export interface ResponsesDeps {
   ids: Ids;
   log: Log;
   /** Shares the reads of many rows among orgs. */
-  scans: FairGate;
+  scans: Gate;
   /** True if no other process uses the database. */
   exclusive: boolean;
   /** Throws while the disk has no room for what clients store. */

@@ -45,9 +45,11 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     const tracked = traffic.of(request);
     tracked.endpoint = endpoint;
     tracked.errors = errors;
+    const leave = route.access === 'inference' ? heavySlices.enterInteractive() : undefined;
     tracked.work = run(tracked, request, reply).catch((error: unknown) => {
       if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, error);
     });
+    if (leave) void tracked.work.finally(leave);
   };
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,

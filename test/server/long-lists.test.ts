@@ -150,8 +150,8 @@ describe('usage', () => {
           });
       }
       expect(together).toBe(1);
-      // Steps of 200 rows to sum them, of 512 to sort them, and of 100 to write them.
-      expect(turn()).toBeGreaterThan(3 * rows * (1 / 200 + 1 / 512 + 1 / 100));
+      // Steps of 250 rows to sum them, of 512 to sort them, and of 100 to write them.
+      expect(turn()).toBeGreaterThan(3 * rows * (1 / 250 + 1 / 512 + 1 / 100));
     },
   );
 });

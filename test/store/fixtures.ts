@@ -1,3 +1,4 @@
+import { readUsage } from '../../src/accounts/usage.ts';
 import type { Batch, Chunk } from '../../src/core/batch.ts';
 import type { SuspectAllowance } from '../../src/core/fair-queueing.ts';
 import type { StoredFile } from '../../src/core/file.ts';
@@ -16,6 +17,12 @@ import type { LineResult } from '../../src/store/contract/results.ts';
 export const start = 1_795_255_200_000;
 export const day = '2026-11-21';
 export const hour = 3_600_000;
+
+/** `readUsage` with the rows in a list. */
+export async function readUsageRows(...asked: Parameters<typeof readUsage>) {
+  const report = await readUsage(...asked);
+  return { ...report, rows: [...report.rows] };
+}
 
 let counter = 0;
 

@@ -1,4 +1,4 @@
-import type { FairGate } from '../../base/fair-gate.ts';
+import type { Gate } from '../../base/fair-gate.ts';
 import { heavySlices } from '../../base/loop-slices.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import type { Catalog } from '../../core/model.ts';
@@ -16,7 +16,7 @@ const rowsPerRead = 250;
 export interface ListAllDeps {
   store: Pick<BatchStore, 'listAll' | 'search'>;
   /** Shares the reads of many rows among orgs. */
-  scans: FairGate;
+  scans: Gate;
   models: Pick<Catalog, 'find' | 'idOf'>;
   waitSources: WaitSources;
   timesOf: (batch: Batch) => RunTimes;

@@ -1,13 +1,14 @@
+import { heavySlices } from '../../base/loop-slices.ts';
 import {
+  bucketPage,
   bucketParams,
   parseBucketQuery,
   plainLists,
-  presentBuckets,
   type Report,
 } from '../../wire/usage/openai-usage.ts';
 import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
 import { hasScope } from '../../core/org.ts';
-import { json } from '../answer.ts';
+import { jsonText } from '../answer.ts';
 import { bucketPageSchema } from '../openapi/usage-schemas.ts';
 import { bucketQueries } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';
@@ -49,7 +50,7 @@ async function report(kind: Report, { caller, query, signal }: Incoming, { accou
   const ids = orgs && hasScope(caller.scopes, 'admin:read') ? await orgIds(orgs, accounts) : orgs;
   const usage = { ...asked.usage, filter: { ...filter, ...(ids && { orgs: ids }) } };
   const { rows } = await accounts.usage(caller, usage, signal);
-  return json(200, presentBuckets(asked, rows));
+  return jsonText(200, await heavySlices.run(caller.orgId, bucketPage(asked, rows)));
 }
 
 /** @throws ApiError `validation_error` for an org that does not exist */

@@ -4,6 +4,7 @@ import type { UsageQuery, UsageRow } from '../../core/usage-report.ts';
 import {
   type NamedReport,
   parseUsageQuery,
+  presentColumns,
   presentUsageRow,
   presentUsageTotals,
   usageCells,
@@ -41,7 +42,7 @@ export const usageRoutes = defineRoutes({ access: 'usage', tag: 'Usage' }, [
           owner,
           more: presentUsageTotals(report, asked),
         });
-      const last = rows.at(-1);
+      const [last] = rows.slice(-1);
       return bytes(csvText(slices, { groups: asked.groups, names: report.names, owner }), {
         'content-type': 'text/csv; charset=utf-8',
         'x-incomplete': String(hasMore),
@@ -63,7 +64,7 @@ async function* csvText(
   yield Buffer.from(usageCsv([usageColumns(groups)]));
   for await (const rows of slices) {
     await heavySlices.next(owner);
-    const shown = rows.map((row) => presentUsageRow(row, groups, names));
+    const shown = rows.map((row) => presentColumns(row, groups, names));
     yield Buffer.from(usageCsv(usageCells(shown, groups)));
   }
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
+import { heavySlices } from '../../base/loop-slices.ts';
 import type { InteractiveCall } from '../../inference/inference.ts';
 import type { ResponseSession } from '../../responses/session.ts';
 import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts';
@@ -111,6 +112,7 @@ export function serveResponses(deps: ResponseSocketDeps) {
 
   async function take(message: Buffer, stopped: AbortSignal) {
     const begun = clock.monotonic();
+    const leave = heavySlices.enterInteractive();
     let asked: InteractiveCall | undefined;
     let failure: ApiError | undefined;
     let next = 0;
@@ -131,6 +133,8 @@ export function serveResponses(deps: ResponseSocketDeps) {
     } catch (error) {
       failure = toApiError(error);
       if (!isOver) socket.send(socketError(failure, next));
+    } finally {
+      leave();
     }
     if (!stopped.aborted || failure) onTurnEnd(asked, clock.monotonic() - begun, failure);
   }

@@ -2,7 +2,14 @@ import { dayMs, hourMs, unixSeconds, utcDay, utcHour } from '../../base/clock.ts
 import { words } from '../../base/words.ts';
 import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
-import type { UsageFilter, UsageGroup, UsageQuery, UsageRow, UsageSum } from '../../core/usage-report.ts';
+import type {
+  UsageFilter,
+  UsageGroup,
+  UsageQuery,
+  UsageRow,
+  UsageRows,
+  UsageSum,
+} from '../../core/usage-report.ts';
 import { addUsage } from '../../core/usage.ts';
 import { quoted } from '../json/parse.ts';
 import { choiceParam, type Query, textParam } from '../shared/query-params.ts';
@@ -159,34 +166,61 @@ function listParam(query: Query, name: string): string[] | undefined {
   return values;
 }
 
-/** A page of buckets in OpenAI's form. Buckets without usage have no results. */
-export function presentBuckets(asked: BucketQuery, rows: readonly UsageRow[]) {
-  const { width, usage, start, end, next } = asked;
-  const byTime = Map.groupBy(rows, (row) => row.groupValues[0]!);
-  const data = [];
-  for (let at = start; at < end; at += widths[width]) {
-    const ofBucket = byTime.get(width === '1d' ? utcDay(at) : utcHour(at)) ?? [];
-    const sums = new Map<string, { values: Record<string, string | boolean | null>; sum: UsageSum }>();
-    for (const row of ofBucket) {
-      const values = groupValues(asked, usage, row);
-      const key = JSON.stringify(values);
-      const known = sums.get(key);
-      sums.set(key, { values, sum: known ? add(known.sum, row) : row });
-    }
-    data.push({
-      object: 'bucket',
-      start_time: unixSeconds(at),
-      end_time: unixSeconds(at + widths[width]),
-      results: [...sums.values()].map(({ values, sum }) => presentResult(asked.report, values, sum)),
-    });
-  }
-  const nextPage = next === null ? null : `page_${unixSeconds(next)}`;
-  return { object: 'page', data, has_more: next !== null, next_page: nextPage };
+/** Rows that are summed, or results that are written, in one step: some tenths of a millisecond. */
+const stepItems = 200;
+
+interface Result {
+  values: GroupValues;
+  sum: UsageSum;
 }
 
+/** JSON of a page of buckets in OpenAI's form, made in steps. Buckets without usage have no results. */
+export function* bucketPage(asked: BucketQuery, rows: UsageRows): Generator<undefined, string> {
+  const { width, start, end, next } = asked;
+  const times = yield* sumResults(asked, rows);
+  const buckets: string[] = [];
+  for (let at = start; at < end; at += widths[width]) {
+    const ofBucket = times.get(width === '1d' ? utcDay(at) : utcHour(at))?.values() ?? [];
+    const results: string[] = [];
+    for (const { values, sum } of ofBucket) {
+      results.push(JSON.stringify(presentResult(asked.report, values, sum)));
+      if (results.length % stepItems === 0) yield;
+    }
+    const [from, to] = [unixSeconds(at), unixSeconds(at + widths[width])];
+    buckets.push(
+      `{"object":"bucket","start_time":${from},"end_time":${to},"results":[${results.join(',')}]}`,
+    );
+  }
+  const page = { has_more: next !== null, next_page: next === null ? null : `page_${unixSeconds(next)}` };
+  return `{"object":"page","data":[${buckets.join(',')}],${JSON.stringify(page).slice(1)}`;
+}
+
+/** Results by the time of their bucket and by their values. */
+function* sumResults(
+  asked: BucketQuery,
+  rows: UsageRows,
+): Generator<undefined, Map<string, Map<string, Result>>> {
+  const times = new Map<string, Map<string, Result>>();
+  for (let from = 0; from < rows.length; from += stepItems) {
+    if (from > 0) yield;
+    for (const row of rows.slice(from, from + stepItems)) {
+      const time = row.groupValues[0]!;
+      const results = times.get(time) ?? new Map<string, Result>();
+      times.set(time, results);
+      const values = groupValues(asked, asked.usage, row);
+      const key = JSON.stringify(values);
+      const known = results.get(key);
+      results.set(key, { values, sum: known ? add(known.sum, row) : row });
+    }
+  }
+  return times;
+}
+
+type GroupValues = Record<string, string | boolean | null>;
+
 /** Values of all groups of the report; null for those that were not asked for. */
-function groupValues({ report, groupBy }: BucketQuery, usage: UsageQuery, row: UsageRow) {
-  const values: Record<string, string | boolean | null> = {};
+function groupValues({ report, groupBy }: BucketQuery, usage: UsageQuery, row: UsageRow): GroupValues {
+  const values: GroupValues = {};
   for (const [name, group] of Object.entries(groups[report])) {
     const value = group && groupBy.includes(name) ? row.groupValues[usage.groups.indexOf(group)]! : null;
     values[name] = value !== null && group === 'batch' ? value !== '' : value || null;
@@ -194,7 +228,7 @@ function groupValues({ report, groupBy }: BucketQuery, usage: UsageQuery, row: U
   return values;
 }
 
-function presentResult(report: Report, values: Record<string, string | boolean | null>, sum: UsageSum) {
+function presentResult(report: Report, values: GroupValues, sum: UsageSum) {
   const object = report === 'costs' ? 'organization.costs.result' : `organization.usage.${report}.result`;
   if (report === 'costs')
     return { object, amount: { value: Number(formatDollars(sum.amount)), currency: 'usd' }, ...values };

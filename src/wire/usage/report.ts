@@ -130,6 +130,11 @@ export interface NamedReport extends UsageReport {
 type Groups = UsageQuery['groups'];
 
 export function presentUsageRow(row: UsageRow, groups: Groups, names: NamedReport['names']) {
+  return { id: usageRowId(row), ...presentColumns(row, groups, names) };
+}
+
+/** Members of a row that a table shows. */
+export function presentColumns(row: UsageRow, groups: Groups, names: NamedReport['names']) {
   const group: Partial<Record<Column, string | null>> = {};
   // Single requests have no batch, and most no tag.
   for (const [n, name] of groups.entries()) {
@@ -137,7 +142,7 @@ export function presentUsageRow(row: UsageRow, groups: Groups, names: NamedRepor
     group[groupMembers[name]] = value;
     if (name === 'org' || name === 'key') group[namedAs[name]] = names.get(value ?? '') ?? null;
   }
-  return { id: usageRowId(row), ...group, ...presentSum(row) };
+  return { ...group, ...presentSum(row) };
 }
 
 /** Members of the body beside those of a list. */
@@ -183,7 +188,7 @@ export function usageColumns(groups: Groups) {
 }
 
 /** Rows of a table. */
-export function usageCells(data: readonly ShownRow[], groups: Groups): (string | number)[][] {
+export function usageCells(data: readonly Omit<ShownRow, 'id'>[], groups: Groups): (string | number)[][] {
   const columns = usageColumns(groups);
   return data.map((row) => columns.map((column) => row[column] ?? ''));
 }

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
 import { singlesOf } from '../../../src/core/usage-report.ts';
-import { readUsage } from '../../../src/accounts/usage.ts';
-import type { UsageQuery, UsageReport } from '../../../src/core/usage-report.ts';
+import type { UsageQuery } from '../../../src/core/usage-report.ts';
 import {
   addBatch,
   addToLedger,
@@ -13,6 +12,7 @@ import {
   makeOrg,
   output,
   range,
+  readUsageRows,
   start,
 } from '../fixtures.ts';
 
@@ -127,7 +127,7 @@ export function ledgerTests(on: Stores): void {
       const sums = () =>
         Promise.all(
           [['day', 'model'], ['key', 'endpoint', 'batch'], ['org']].map((groups) =>
-            readUsage(on.store.ledger, { ...all, groups: groups as UsageQuery['groups'] }),
+            readUsageRows(on.store.ledger, { ...all, groups: groups as UsageQuery['groups'] }),
           ),
         );
       const before = await sums();
@@ -140,7 +140,7 @@ export function ledgerTests(on: Stores): void {
       }
       expect(taken.length).toBeGreaterThan(5);
       expect((await on.store.orgs.budgets(start))[0]!.spent).toBe(spent);
-      const { rows } = await readUsage(on.store.ledger, { ...all, groups: ['hour', 'batch'] });
+      const { rows } = await readUsageRows(on.store.ledger, { ...all, groups: ['hour', 'batch'] });
       expect(
         rows.filter(({ groupValues: [of] }) => of! < '2026-11-22').map(({ groupValues: of }) => of),
       ).toEqual([
@@ -159,8 +159,9 @@ export function ledgerTests(on: Stores): void {
         limit: 10,
       } as const;
       const usage = (query: Partial<UsageQuery> = {}) =>
-        readUsage(on.store.ledger, { ...november, orgId: 'org_a', ...query });
-      const keys = ({ rows }: UsageReport) => rows.map(({ groupValues: of }) => of.join(' '));
+        readUsageRows(on.store.ledger, { ...november, orgId: 'org_a', ...query });
+      const keys = ({ rows }: Awaited<ReturnType<typeof usage>>) =>
+        rows.map(({ groupValues: of }) => of.join(' '));
       const add = (...rows: Partial<LedgerRow>[]) =>
         addToLedger(
           on.store,
@@ -214,7 +215,7 @@ export function ledgerTests(on: Stores): void {
         };
         expect(all.total).toEqual({ ...sums, amount: 9_007_199_254_741_011n });
         const { orgId: _, ...everybody } = { ...november, orgId: '' };
-        const byOrg = await readUsage(on.store.ledger, { ...everybody, groups: ['org'] });
+        const byOrg = await readUsageRows(on.store.ledger, { ...everybody, groups: ['org'] });
         expect(byOrg.rows.map(({ groupValues: of, amount }) => [...of, amount])).toEqual([
           ['org_a', all.total!.amount],
           ['org_b', 7n],
@@ -258,7 +259,7 @@ export function ledgerTests(on: Stores): void {
           },
         };
         const { orgId: _, ...all } = { ...november, orgId: '', limit: 5 };
-        const page = await readUsage(ledger, { ...all, after: [day(7), 'm1'] });
+        const page = await readUsageRows(ledger, { ...all, after: [day(7), 'm1'] });
         const read = [7, 8, 8, 9, 9, 10]
           .map((n, at) => `${day(n)} ${at % 2 === 0 ? 'm2' : 'm1'}`)
           .slice(0, 5);
@@ -268,12 +269,12 @@ export function ledgerTests(on: Stores): void {
           `${day(8)} ${day(10)}`,
           `${day(10)} ${day(14)}`,
         ]);
-        const last = await readUsage(on.store.ledger, { ...all, after: [day(28), 'm2'] });
+        const last = await readUsageRows(on.store.ledger, { ...all, after: [day(28), 'm2'] });
         expect([keys(last).length, last.hasMore]).toEqual([4, false]);
-        const none = await readUsage(on.store.ledger, { ...all, after: ['zzz', ''] });
+        const none = await readUsageRows(on.store.ledger, { ...all, after: ['zzz', ''] });
         expect([keys(none), none.hasMore]).toEqual([[], false]);
-        const whole = await readUsage(on.store.ledger, { ...all, after: ['', ''], limit: 100 });
-        expect(keys(whole)).toEqual(keys(await readUsage(on.store.ledger, { ...all, limit: 100 })));
+        const whole = await readUsageRows(on.store.ledger, { ...all, after: ['', ''], limit: 100 });
+        expect(keys(whole)).toEqual(keys(await readUsageRows(on.store.ledger, { ...all, limit: 100 })));
       });
 
       test('in pages, the first with the overall total, and empty without usage', async () => {
