@@ -250,7 +250,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       requireFinished(batch, 'it can be deleted');
       await removeFiles(deps, caller, batch);
       await finalizer.purge(id);
-      await store.batches.remove(caller.orgId, id);
+      await store.batches.remove(caller.orgId, id, time.now());
     },
 
     async cancel(caller, id) {

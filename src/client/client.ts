@@ -10,6 +10,7 @@ import type {
   Page,
   PageQuery,
   RemoteBatch,
+  RemoteDeletion,
   RemoteBudget,
   RemoteDelivery,
   RemoteAction,
@@ -116,8 +117,7 @@ export function createClient(options: TransportOptions) {
   const get = <T>(path: string, query: Call['query'] = {}) => transport.json<T>({ path, query });
   const post = <T>(path: string, json?: object) => transport.json<T>({ method: 'POST', path, json });
   const patch = <T>(path: string, json: object) => transport.json<T>({ method: 'PATCH', path, json });
-  const remove = <T = { id: string; deleted: boolean }>(path: string) =>
-    transport.json<T>({ method: 'DELETE', path });
+  const remove = <T = RemoteDeletion>(path: string) => transport.json<T>({ method: 'DELETE', path });
   const chatPath = apiPath('chat', 'completions');
 
   const actionsAt = (...path: string[]) => ({
@@ -190,15 +190,12 @@ export function createClient(options: TransportOptions) {
           if (isFinal(batch.status)) return;
         }
       },
-      /** Batches of the org after each change, until the signal aborts. */
+      /** Batches of the org after each change, and those that are deleted, until the signal aborts. */
       async *allEvents(signal: AbortSignal) {
+        type Event = RemoteBatch | (RemoteDeletion & { object: 'batch' });
         const call = { path: apiPath('batches', 'events'), signal };
-        for await (const event of streamEvents<RemoteBatch | { object: 'batch.stream' }>(
-          transport,
-          call,
-          'list',
-        ))
-          if (event.object !== 'batch.stream') yield event as RemoteBatch;
+        for await (const event of streamEvents<Event | { object: 'batch.stream' }>(transport, call, 'list'))
+          if (event.object !== 'batch.stream') yield event as Event;
       },
       history: (id: string) => get<RemoteHistory>(apiPath('batches', id, 'history')),
       /** Result lines so far, without the first `after` ones. */

@@ -56,6 +56,12 @@ export type RemoteEstimate = ReturnType<typeof presentEstimate>;
 type ShownLine = ReturnType<typeof presentLine>;
 
 /** Line of a batch. Only operators see `server`, and only the org sees messages and texts. */
+/** Answer to a deletion, and event of it. */
+export interface RemoteDeletion {
+  id: string;
+  deleted: boolean;
+}
+
 export interface RemoteLine extends Omit<ShownLine, 'error'> {
   error: { code: string; message?: string } | null;
   server?: string | null;

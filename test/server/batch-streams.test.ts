@@ -46,6 +46,16 @@ const create = async (content = 'hi', key = app.keys.a, metadata: object = {}): 
   const json = { endpoint: '/v1/chat/completions', completion_window: '24h', requests, metadata };
   return (await app.call('POST', '/v1/batches', { key, json })).json.id;
 };
+/** A batch of `/v1/messages/batches`, which alone can be deleted. */
+const createMessages = async (key = app.keys.a): Promise<string> => {
+  const params = { model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+  const json = { requests: [{ custom_id: 'a', params }] };
+  return (await app.call('POST', '/v1/messages/batches', { key, json })).json.id;
+};
+const deleteBatch = async (id: string, key = app.keys.a): Promise<void> => {
+  const { status } = await app.call('DELETE', `/v1/messages/batches/${id}`, { key });
+  expect(status).toBe(200);
+};
 const statusOf = (json: Json) => json?.status;
 
 describe('GET /v1/batches/events', () => {
@@ -87,6 +97,29 @@ describe('GET /v1/batches/events', () => {
     await until('ready', () => other.events.length === 1);
     expect(other.events[0]!.data.complete).toBe(false);
     await other.leave();
+  });
+
+  it('tells of a deletion, to streams with filters, too, and to no other org', async () => {
+    const [own, filtered, foreign] = [
+      await open('/v1/batches/events'),
+      await open('/v1/batches/events?q=nothing'),
+      await open('/v1/batches/events', { key: app.keys.b }),
+    ];
+    const [id, other] = [await createMessages(), await createMessages(app.keys.b)];
+    for (const [stream, each] of [
+      [own, id],
+      [foreign, other],
+    ] as const)
+      await until('it has ended', () => statusOf(stream.last(each)) === 'completed');
+    await deleteBatch(id);
+    for (const { events } of [own, filtered]) {
+      await until('the deletion', () => events.at(-1)!.event === 'deleted');
+      expect(events.at(-1)!.data).toEqual({ id, object: 'batch', deleted: true });
+    }
+    await deleteBatch(other, app.keys.b);
+    await until('its own deletion', () => foreign.events.at(-1)!.event === 'deleted');
+    expect(foreign.last(id)).toBeUndefined();
+    await Promise.all([own, filtered, foreign].map(({ leave }) => leave()));
   });
 
   it('takes the filters of the list', async () => {

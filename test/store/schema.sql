@@ -243,6 +243,13 @@ CREATE INDEX creates_by_age ON creates (forget_at);
 
 CREATE INDEX creates_by_resource ON creates (resource_id);
 
+CREATE TABLE deleted_batches (
+  id text PRIMARY KEY,
+  org_id text NOT NULL,
+  deleted_at bigint NOT NULL);
+
+CREATE INDEX deleted_batches_by_time ON deleted_batches (deleted_at);
+
 CREATE TABLE files (
   id text PRIMARY KEY,
   org_id text NOT NULL,

@@ -35,6 +35,7 @@ export interface MatchedState {
 }
 
 export interface BatchMatcher {
+  org: (orgId: string) => boolean;
   /** True if what never changes of a batch matches. */
   batch: (batch: Batch) => boolean;
   state: (state: MatchedState) => boolean;
@@ -42,9 +43,11 @@ export interface BatchMatcher {
 
 export function createMatcher(models: Pick<Catalog, 'idOf'>, filters: StreamFilters): BatchMatcher {
   const { orgId, model, status, waiting, atRisk, createdAfter, createdBefore, words = [] } = filters;
+  const org: BatchMatcher['org'] = (id) => orgId === undefined || id === orgId;
   return {
+    org,
     batch: (batch) =>
-      (orgId === undefined || batch.orgId === orgId) &&
+      org(batch.orgId) &&
       (createdAfter === undefined || batch.createdAt >= createdAfter) &&
       (createdBefore === undefined || batch.createdAt < createdBefore) &&
       (model === undefined || namesModel(models, batch, model)) &&

@@ -24,7 +24,7 @@ function open(matcher: BatchMatcher = all, position?: string, key = 'all') {
       for await (const page of changes.read(key, matcher, position, gone.signal)) {
         pages.push(page);
         if (page.changes.length === 0) seen.push(page.complete ? 'ready' : 'incomplete');
-        seen.push(...page.changes.map(({ view: { batch } }) => `${batch.id} ${batch.ok}`));
+        seen.push(...page.changes.map(({ id, view }) => `${id} ${view ? view.batch.ok : 'deleted'}`));
       }
     } catch (error) {
       seen.push((error as { code?: string }).code ?? String(error));
@@ -54,7 +54,7 @@ describe('changes of batches', () => {
     await reading.next();
     for (let ok = 1; ok <= 1_000; ok++) changes.add([view('a', { ok }), view(`b${ok % 3}`, { ok })]);
     const { value: page } = (await reading.next()) as { value: ChangePage };
-    expect(page.changes.map(({ view: { batch } }) => `${batch.id} ${batch.ok}`)).toEqual([
+    expect(page.changes.map(({ id, view: last }) => `${id} ${last?.batch.ok}`)).toEqual([
       'b2 998',
       'b0 999',
       'a 1000',
@@ -98,7 +98,7 @@ describe('changes of batches', () => {
     expect([missed.complete, missed.changes]).toEqual([false, []]);
     changes.add([view('last')]);
     const { value: next } = (await reading.next()) as { value: ChangePage };
-    expect(next.changes.map(({ view: { batch } }) => batch.id)).toEqual(['last']);
+    expect(next.changes.map(({ id }) => id)).toEqual(['last']);
     const after = open(all, 'wrk_1.4000');
     await settle();
     // Pages are bounded.
@@ -128,6 +128,22 @@ describe('changes of batches', () => {
       await settle();
     }
     expect(running.seen.slice(5)).toEqual(['old 1']);
+  });
+
+  it('tell of a deletion once, to all readers of the org and to no other', async () => {
+    const filtered = createMatcher({ idOf }, { orgId: 'o', status: 'failed', words: ['night'] });
+    const own = open(filtered, undefined, 'own');
+    const foreign = open(createMatcher({ idOf }, { orgId: 'p' }), undefined, 'foreign');
+    const every = open();
+    await settle();
+    changes.add([view('a', { orgId: 'o', ok: 1 })]);
+    for (let read = 0; read < 2; read++) changes.addRemoved([{ id: 'a', orgId: 'o' }]);
+    await settle();
+    expect([own.seen, foreign.seen, every.seen]).toEqual([
+      ['incomplete', 'a deleted'],
+      ['incomplete'],
+      ['incomplete', 'a deleted'],
+    ]);
   });
 
   it('match by what never changes of a batch', () => {

@@ -1,5 +1,6 @@
 import { unlessAborted } from '../../base/on-abort.ts';
 import type { Batch } from '../../core/batch.ts';
+import type { RemovedBatch } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchMatcher, MatchedState } from '../read/match.ts';
 import { newChange, shuttingDown } from '../read/next-change.ts';
@@ -15,14 +16,21 @@ const maxStates = 8;
 export interface ChangePage {
   /** False if changes before these may be missing, so that the reader has to list the batches. */
   complete: boolean;
-  changes: readonly { position: string; view: BatchView }[];
+  changes: readonly ChangedBatch[];
   /** Position after these changes. */
   position: string;
 }
 
-interface Change {
+export interface ChangedBatch {
+  position: string;
+  id: string;
+  /** Null if the batch was deleted. */
+  view: BatchView | null;
+}
+
+interface Change extends RemovedBatch {
   sequence: number;
-  view: BatchView;
+  view: BatchView | null;
   /** States before this one, newest last: a reader may have seen the batch in any of them. */
   earlier: readonly MatchedState[];
   /** Readers at an earlier position may have seen the batch in another state. */
@@ -66,7 +74,7 @@ export class BatchChanges {
 
   /** True if the last known change of the batch has this status. */
   has({ id, status }: Pick<Batch, 'id' | 'status'>): boolean {
-    return this.#latest.get(id)?.view.batch.status === status;
+    return this.#latest.get(id)?.view?.batch.status === status;
   }
 
   /**
@@ -74,12 +82,15 @@ export class BatchChanges {
    * @param created ids of those that were in no other state before
    */
   add(views: readonly BatchView[], created: ReadonlySet<string> = new Set()): void {
-    if (views.length === 0) return;
-    for (const view of views) this.#add(view, created.has(view.batch.id));
-    if (this.#changes.length > 2 * maxBatches) this.#trim();
-    this.#pages.clear();
-    this.#next.resolve();
-    this.#next = newChange();
+    for (const view of views) this.#add(view.batch, view, created.has(view.batch.id));
+    if (views.length > 0) this.#wake();
+  }
+
+  /** Adds the deletions that are not known yet. */
+  addRemoved(batches: readonly RemovedBatch[]): void {
+    const unknown = batches.filter(({ id }) => this.#latest.get(id)?.view !== null);
+    for (const batch of unknown) this.#add(batch, null, false);
+    if (unknown.length > 0) this.#wake();
   }
 
   /** Forgets all changes: later positions of readers are incomplete. */
@@ -131,14 +142,20 @@ export class BatchChanges {
     }
   }
 
-  #add(view: BatchView, isNew: boolean): void {
-    const { id } = view.batch;
+  #wake(): void {
+    if (this.#changes.length > 2 * maxBatches) this.#trim();
+    this.#pages.clear();
+    this.#next.resolve();
+    this.#next = newChange();
+  }
+
+  #add({ id, orgId }: RemovedBatch, view: BatchView | null, isNew: boolean): void {
     const before = this.#latest.get(id);
     if (before) before.superseded = true;
-    const earlier = before ? withState(before.earlier, stateOf(before.view)) : [];
+    const earlier = before?.view ? withState(before.earlier, stateOf(before.view)) : [];
     const sequence = ++this.#sequence;
     const knownSince = before ? before.knownSince : isNew ? 0 : sequence;
-    const change = { sequence, view, earlier, knownSince, superseded: false };
+    const change = { sequence, id, orgId, view, earlier, knownSince, superseded: false };
     this.#latest.set(id, change);
     this.#changes.push(change);
   }
@@ -146,7 +163,7 @@ export class BatchChanges {
   #trim(): void {
     const current = this.#changes.filter(({ superseded }) => !superseded);
     const dropped = current.splice(0, Math.max(0, current.length - maxBatches));
-    for (const { view } of dropped) this.#latest.delete(view.batch.id);
+    for (const { id } of dropped) this.#latest.delete(id);
     this.#floor = dropped.at(-1)?.sequence ?? this.#floor;
     this.#changes = current;
   }
@@ -162,7 +179,11 @@ export class BatchChanges {
       changes.push(change);
     }
     if (changes.length === maxPage) to = changes.at(-1)!.sequence;
-    const listed = changes.map(({ sequence, view }) => ({ position: this.#positionOf(sequence), view }));
+    const listed = changes.map(({ sequence, id, view }) => ({
+      position: this.#positionOf(sequence),
+      id,
+      view,
+    }));
     const page = { complete: true, changes: listed, position: this.#positionOf(to) };
     const made = { from, to, page };
     this.#pages.set(key, made);
@@ -198,11 +219,13 @@ export function stateOf({ batch, waiting, atRisk }: BatchView): MatchedState {
   return { status: batch.status, waiting: waiting?.reason ?? null, atRisk };
 }
 
+/** A deletion matches all filters but the org: what the batch was is gone. */
 function matches(
-  { batch, state }: BatchMatcher,
-  { view, earlier, knownSince }: Change,
+  { org, batch, state }: BatchMatcher,
+  { orgId, view, earlier, knownSince }: Change,
   from: number,
 ): boolean {
+  if (view === null) return org(orgId);
   return batch(view.batch) && (from < knownSince || state(stateOf(view)) || earlier.some(state));
 }
 

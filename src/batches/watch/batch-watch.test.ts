@@ -98,7 +98,11 @@ async function follow() {
   const leaving = new AbortController();
   const reading = (async () => {
     for await (const page of changes.read('all', all, undefined, leaving.signal))
-      seen.push(...page.changes.map(({ view: { batch } }) => `${batch.id} ${batch.status} ${batch.ok}`));
+      seen.push(
+        ...page.changes.map(({ id, view }) =>
+          view ? `${id} ${view.batch.status} ${view.batch.ok}` : `${id} deleted`,
+        ),
+      );
   })().catch(() => {});
   return { seen, leave: () => (leaving.abort(), reading) };
 }
@@ -135,6 +139,18 @@ describe('streams', () => {
     await closeBatch(store, batch.id, clock.now());
     await clock.advance(20_000);
     expect(seen).toEqual([`${batch.id} cancelled 0`]);
+  });
+
+  it('get the batches that any process deletes', async () => {
+    await watch.start();
+    const batch = await add();
+    await store.batches.cancel('org_a', batch.id, clock.now(), 0);
+    await closeBatch(store, batch.id, clock.now());
+    const { seen } = await follow();
+    await store.results.purge(batch.id, 1_000);
+    await store.batches.remove('org_a', batch.id, clock.now());
+    await clock.advance(20_000);
+    expect(seen).toEqual([`${batch.id} deleted`]);
   });
 
   it('miss nothing from their first event on, on a process that did not read before', async () => {

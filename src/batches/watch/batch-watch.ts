@@ -25,7 +25,8 @@ export interface BatchWatchDeps
     Pick<BatchContext, 'clock' | 'time' | 'log' | 'worker' | 'exclusive'>,
     Omit<OpenBatchesDeps, 'store'> {
   store: {
-    batches: OpenBatchesDeps['store'] & Pick<BatchStore, 'listAll' | 'snapshots' | 'elsewhere'>;
+    batches: OpenBatchesDeps['store'] &
+      Pick<BatchStore, 'listAll' | 'snapshots' | 'elsewhere' | 'removedSince'>;
   };
   view: (snapshot: BatchSnapshot) => Promise<BatchView>;
   changes: BatchChanges;
@@ -109,6 +110,7 @@ export class BatchWatch {
     const created = new Set([...round.created, ...unseen]);
     const points = elsewhere.isFirst ? await histories.observe(round, now) : [];
     await this.#present({ news: new Set(news), created, points: new Set(points) }, now);
+    if (isStreaming) changes.addRemoved(await store.batches.removedSince(this.#readAt - clockSkewMs));
     await histories.save(now);
     this.#readAt = now;
   }

@@ -5,6 +5,7 @@ import { presentHistory } from '../../wire/batch/history.ts';
 import { type BatchView, batchJson, operatorBatchJson } from '../../wire/batch/present.ts';
 import {
   changeEvent,
+  deletedEvent,
   parseAllBatchesStreamQuery,
   parseBatchStreamQuery,
   readyEvent,
@@ -123,7 +124,13 @@ function rendered(
 ): Uint8Array {
   const text =
     known.get(page) ??
-    Buffer.from(page.changes.map(({ position, view }) => changeEvent(position, toJson(view))).join(''));
+    Buffer.from(
+      page.changes
+        .map(({ position, id, view }) =>
+          view === null ? deletedEvent(position, id) : changeEvent(position, toJson(view)),
+        )
+        .join(''),
+    );
   known.set(page, text);
   return text;
 }
@@ -140,7 +147,7 @@ async function orgNames(
   const last = readNames.get(accounts);
   const now = clock.monotonic();
   const names = last && now - last.at < namesMs ? await last.names : undefined;
-  if (names && page.changes.every(({ view }) => names.has(view.batch.orgId))) return names;
+  if (names && page.changes.every(({ view }) => view === null || names.has(view.batch.orgId))) return names;
   const reading = accounts.orgs.names();
   readNames.set(accounts, { at: now, names: reading });
   return reading;

@@ -101,7 +101,9 @@ export interface BatchStore {
     query: AllBatchesQuery & { words: readonly string[] },
   ): Promise<{ batches: Batch[]; next: string | null }>;
   /** Removes a purged batch. Its ledger rows remain, with their cost. False if there is none. */
-  remove(orgId: string, id: string): Promise<boolean>;
+  remove(orgId: string, id: string, now: number): Promise<boolean>;
+  /** Batches that were removed at this time or later, of the last ten minutes. */
+  removedSince(since: number): Promise<RemovedBatch[]>;
   /**
    * Cancels a batch unless its end is decided (`closing`), which can be so while the status is `in_progress`. `began` tells if this
    * call did; undefined for an unknown id.
@@ -180,6 +182,8 @@ export interface BatchStore {
     fault?: BatchFault,
   ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
+
+export type RemovedBatch = Pick<Batch, 'id' | 'orgId'>;
 
 /** Unfinished work of an org, and of a family of its keys. */
 export type QueuedByOwner = Record<keyof CallerLimits, QueuedWork>;

@@ -19,6 +19,7 @@ import { batchActions } from './0016-batch-actions.ts';
 import { batchHistories } from './0017-batch-histories.ts';
 import { requestGroups } from './0018-request-groups.ts';
 import { fieldWarnings } from './0019-field-warnings.ts';
+import { deletedBatches } from './0020-deleted-batches.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -42,6 +43,7 @@ export const migrations: readonly Migration[] = [
   batchHistories,
   requestGroups,
   fieldWarnings,
+  deletedBatches,
 ];
 
 /**

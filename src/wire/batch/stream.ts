@@ -33,6 +33,11 @@ export function changeEvent(position: string, json: string): string {
   return withId(position, namedEvent('batch', json.replaceAll(/[\n\r]/g, ' ')));
 }
 
+/** Event of a batch that was deleted. */
+export function deletedEvent(position: string, id: string): string {
+  return withId(position, namedEvent('deleted', JSON.stringify({ id, object: 'batch', deleted: true })));
+}
+
 function withId(position: string, event: string): string {
   return `id: ${position}\n${event}`;
 }

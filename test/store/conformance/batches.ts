@@ -156,11 +156,11 @@ export function batchTests(on: Stores): void {
       await on.store.batches.create(again, makeChunks(again), { ...options, creation });
       await on.store.batches.cancel('org_a', again.id, start, 0);
       await closeBatch(on.store, again.id);
-      expect(await on.store.batches.remove('org_a', again.id)).toBe(false);
+      expect(await on.store.batches.remove('org_a', again.id, start)).toBe(false);
       await on.store.results.purge(again.id, 100);
-      expect(await on.store.batches.remove('org_b', again.id)).toBe(false);
-      expect(await on.store.batches.remove('org_a', again.id)).toBe(true);
-      expect(await on.store.batches.remove('org_a', again.id)).toBe(false);
+      expect(await on.store.batches.remove('org_b', again.id, start)).toBe(false);
+      expect(await on.store.batches.remove('org_a', again.id, start)).toBe(true);
+      expect(await on.store.batches.remove('org_a', again.id, start)).toBe(false);
       expect(await on.store.batches.find(again.id)).toBeUndefined();
       expect(await on.store.batches.find(batch.id)).toBeDefined();
       const third = makeBatch({ inputFileId: batch.inputFileId });

@@ -335,8 +335,8 @@ export function ledgerTests(on: Stores): void {
         await on.store.batches.cancel('org_a', batch.id, start, 0);
         await closeBatch(on.store, batch.id);
         await on.store.results.purge(batch.id, 100);
-        expect(await on.store.batches.remove('org_b', batch.id)).toBe(false);
-        expect(await on.store.batches.remove('org_a', batch.id)).toBe(true);
+        expect(await on.store.batches.remove('org_b', batch.id, start)).toBe(false);
+        expect(await on.store.batches.remove('org_a', batch.id, start)).toBe(true);
         expect(await usage()).toEqual(before);
       });
     });

@@ -44,6 +44,23 @@ export function watchingTests(on: Stores): void {
       expect(await on.other.batches.snapshots([])).toEqual([]);
     });
 
+    test('tells of the batches that were removed lately, to all processes', async () => {
+      const removeAt = async (now: number) => {
+        const { id } = await addBatch(on.store);
+        await on.store.batches.cancel('org_a', id, start, 0);
+        await closeBatch(on.store, id);
+        await on.store.results.purge(id, 1_000);
+        expect(await on.store.batches.remove('org_a', id, now)).toBe(true);
+        return { id, orgId: 'org_a' };
+      };
+      const first = await removeAt(start);
+      const second = await removeAt(start + 600_000);
+      expect(await on.other.batches.removedSince(start)).toEqual([first, second]);
+      expect(await on.other.batches.removedSince(start + 1)).toEqual([second]);
+      const third = await removeAt(start + 600_001);
+      expect(await on.other.batches.removedSince(0)).toEqual([second, third]);
+    });
+
     test('names the batches in work at other processes, and the first process', async () => {
       const batches = [await addBatch(on.store), await addBatch(on.store)];
       await claimOf(on.store, 'w2', batches[0]!.id, { count: 2 });
@@ -99,7 +116,7 @@ export function watchingTests(on: Stores): void {
       await closeBatch(on.store, batch.id);
       await on.store.results.purge(batch.id, 1_000);
       await on.store.histories.put([history(batch.id, 1)]);
-      expect(await on.store.batches.remove('org_a', batch.id)).toBe(true);
+      expect(await on.store.batches.remove('org_a', batch.id, start)).toBe(true);
       expect(await on.store.histories.get([batch.id])).toEqual([]);
     });
   });

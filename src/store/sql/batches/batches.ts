@@ -10,6 +10,7 @@ import type {
   CreateBatchOutcome,
   OpenBatch,
   OpenLines,
+  RemovedBatch,
 } from '../../contract/batches.ts';
 import { isDisabled } from '../accounts/orgs.ts';
 import type { StoredFile } from '../../../core/file.ts';
@@ -26,8 +27,12 @@ import { tableOf } from '../table.ts';
 
 type BatchRows = Pick<
   BatchStore,
-  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'openLines'
+  'create' | 'get' | 'find' | 'list' | 'remove' | 'removedSince' | 'states' | 'listOpen' | 'openLines'
 >;
+
+/** Deleted batches are remembered so long for the streams of events, in milliseconds. */
+const rememberMs = 600_000;
+const deletedBatches = tableOf<RemovedBatch & { deletedAt: number }>('deleted_batches')('id orgId deletedAt');
 
 /** Creates, reads and lists batches; `chunks.ts`, `record.ts` and `ending.ts` change them. */
 export function createBatchRows(db: Db): BatchRows {
@@ -54,16 +59,23 @@ export function createBatchRows(db: Db): BatchRows {
     get: (orgId, id) => batches.first(db, { id, orgId, [isBatch]: [] }),
     find: (id) => batches.first(db, { id }),
 
-    remove: (orgId, id) =>
+    remove: (orgId, id, now) =>
       db.tx(async (q) => {
         await freezeAmounts(q, db, orgId, id);
         const removed = await batches.remove(q, { id, orgId, purged: 1 });
         if (removed > 0) {
           await forgetResource(q, id);
           await q.all('DELETE FROM batch_histories WHERE batch_id = ?', [id]);
+          await deletedBatches.remove(q, { 'deleted_at < ?': now - rememberMs });
+          await deletedBatches.insert(q, [{ id, orgId, deletedAt: now }]);
         }
         return removed > 0;
       }),
+
+    async removedSince(since) {
+      const found = await deletedBatches.all(db, { 'deleted_at >= ?': since }, 'ORDER BY deleted_at, id');
+      return found.map(({ id, orgId }) => ({ id, orgId }));
+    },
 
     async list(orgId, { after, before, order, limit, endpoint, status, createdAfter }) {
       const isAscending = before !== undefined || order === 'asc';
