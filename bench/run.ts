@@ -5,6 +5,7 @@ import { attack } from './attack.ts';
 import { batchFill } from './batch-fill.ts';
 import { batchRun } from './batch-run.ts';
 import { beside } from './beside.ts';
+import { consoleScreens } from './console.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { healthz } from './healthz.ts';
@@ -42,6 +43,7 @@ const workloads = [
   prefix,
   engine,
   attack,
+  consoleScreens,
 ];
 
 const flags = new Set(['--profile', '--unbound']);

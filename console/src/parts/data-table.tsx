@@ -14,8 +14,10 @@ import {
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { type Column, minWidth } from './column.ts';
+import { DataRow } from './data-row.tsx';
 import css from './table.module.css';
 import { useRowKeys } from './use-row-keys.ts';
+import { useStable } from './use-stable.ts';
 
 interface DataTableProps<Row extends RowData> {
   /** Name of the table for screen readers, not shown. */
@@ -60,6 +62,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   const { sorting = noSorting, selection = noSelection } = props;
   const box = useRef<HTMLDivElement>(null);
   const definitions = useMemo(() => columns.map(toDefinition), [columns]);
+  const shown = useMemo(() => columns.filter(({ id }) => visible?.includes(id) ?? true), [columns, visible]);
   const table = useTable({
     features,
     columns: definitions,
@@ -74,8 +77,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
     count: all.length,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
-    getItemKey: (index) => all[index]!.id,
-    overscan: 12,
+    overscan: 8,
     enabled: height !== undefined,
   });
   const items = height === undefined ? undefined : virtual.getVirtualItems();
@@ -85,14 +87,19 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   useEffect(() => {
     if (isNearEnd) onEnd?.();
   }, [isNearEnd, all.length, onEnd]);
+  const open = onOpen && ((index: number) => onOpen(all[index]!.original));
   const rowKeys = useRowKeys(box, {
     count: all.length,
-    open: onOpen && ((index) => onOpen(all[index]!.original)),
+    open,
     toggle: onSelect && ((index) => all[index]!.toggleSelected()),
     scrollTo: (index) => items && virtual.scrollToIndex(index),
   });
+  const on = useStable({
+    open,
+    focus: rowKeys.setActive,
+    select: (index: number, isSelected: boolean) => all[index]!.toggleSelected(isSelected),
+  });
 
-  const shown = columns.filter(({ id }) => visible?.includes(id) ?? true);
   const width = minWidth(shown) + (onSelect ? 36 : 0);
   const span = shown.length + (onSelect ? 1 : 0);
   return (
@@ -159,34 +166,18 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
           {all.slice(first, last + 1).map((row, offset) => {
             const index = first + offset;
             return (
-              <tr
+              <DataRow
                 key={row.id}
-                aria-rowindex={index + 2}
-                aria-selected={onSelect ? row.getIsSelected() : undefined}
-                data-open={onOpen && true}
-                {...rowKeys.rowProps(index)}
-                onClick={onOpen && ((event) => isPlainClick(event) && onOpen(row.original))}
-              >
-                {onSelect && (
-                  <td className={css.select}>
-                    <label>
-                      <input
-                        type="checkbox"
-                        aria-label={`Select row ${index + 1}`}
-                        // One stop of the Tab key for all rows, beside the row itself.
-                        tabIndex={rowKeys.isCurrent(index) ? 0 : -1}
-                        checked={row.getIsSelected()}
-                        onChange={row.getToggleSelectedHandler()}
-                      />
-                    </label>
-                  </td>
-                )}
-                {row.getVisibleCells().map((cell) => (
-                  <td key={cell.id} data-align={columns.find(({ id }) => id === cell.column.id)?.align}>
-                    <table.FlexRender cell={cell} />
-                  </td>
-                ))}
-              </tr>
+                row={row.original}
+                columns={shown}
+                index={index}
+                isSelected={onSelect && row.getIsSelected()}
+                isCurrent={rowKeys.isCurrent(index)}
+                canOpen={onOpen !== undefined}
+                onFocus={on.focus}
+                onOpen={on.open}
+                onSelect={on.select}
+              />
             );
           })}
           {items && <Spacer height={virtual.getTotalSize() - (items.at(-1)?.end ?? 0)} span={span} />}
@@ -211,12 +202,6 @@ function Spacer({ height, span }: { height: number; span: number }) {
       <td colSpan={span} className={css.spacer} style={{ height }} />
     </tr>
   );
-}
-
-/** False for a click on a link, a button or a field in the row, and for one that ends a selection of text. */
-function isPlainClick({ target }: { target: EventTarget }): boolean {
-  const inner = target instanceof Element && target.closest('a, button, input, label, select');
-  return !inner && String(document.getSelection() ?? '') === '';
 }
 
 function toDefinition<Row extends RowData>({

@@ -27,6 +27,7 @@ export function useRowKeys(
   }
 
   return {
+    setActive,
     rowProps: (index: number) =>
       open ? { tabIndex: index === current ? 0 : -1, onFocus: () => setActive(index) } : {},
     /** True for the row that the Tab key reaches. */

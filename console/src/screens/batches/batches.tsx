@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo, useState } from 'react';
+import { useCallback, useDeferredValue, useMemo, useState } from 'react';
 import { batchListQuery, type Batch, seesAllOrgs } from '../../api/batches.ts';
 import { useBatchEvents } from '../../api/batch-events.ts';
 import { hasScope, useSession } from '../../api/session.ts';
@@ -55,7 +55,9 @@ function List() {
     onGap: () => void refetch(),
   });
 
-  const rows = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
+  // Rendered in slices between frames: a hundred batches may change at once.
+  const pages = useDeferredValue(data?.pages);
+  const rows = useMemo(() => pages?.flatMap((page) => page.data) ?? [], [pages]);
   const isNarrow = useMedia('(max-width: 600px)');
   const visible = useMemo(
     () => columnsOf(search, isNarrow).filter((id) => isAdmin || id !== 'org'),
@@ -102,7 +104,7 @@ function List() {
             </Button>
           </div>
         )}
-        {data ? (
+        {pages ? (
           <DataTable
             caption="Batches, newest first"
             columns={columns}
