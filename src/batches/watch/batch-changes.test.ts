@@ -24,7 +24,7 @@ function open(matcher: BatchMatcher = all, position?: string, key = 'all') {
       for await (const page of changes.read(key, matcher, position, gone.signal)) {
         pages.push(page);
         if (page.changes.length === 0) seen.push(page.complete ? 'ready' : 'incomplete');
-        seen.push(...page.changes.map(({ id, view }) => `${id} ${view ? view.batch.ok : 'deleted'}`));
+        seen.push(...page.changes.map((each) => `${each.id} ${each.view ? each.view.batch.ok : 'deleted'}`));
       }
     } catch (error) {
       seen.push((error as { code?: string }).code ?? String(error));
