@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createDiskReserve } from './app/disk-reserve.ts';
@@ -219,6 +220,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     drainMs,
     batch: { ...config.batch, endpoints: config.batch.compatibleEndpoints },
     usageTag: config.usageTag,
+    process: { version: packageVersion(), host: hostname(), pid: process.pid },
     exclusive,
   });
   const responses = createResponses({

@@ -1,3 +1,4 @@
+import type { ProcessInfo } from '../core/worker-load.ts';
 import type { Gate } from '../base/fair-gate.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
@@ -64,6 +65,8 @@ export interface BatchesDeps {
   /** Milliseconds that `stop` waits for lines in flight. */
   drainMs: number;
   tracer?: Pick<CallTracer, 'beginLine' | 'endLine' | 'endBatch'> | undefined;
+  /** This process, for operators. */
+  process: Omit<ProcessInfo, 'startedAt'>;
   /** True if no other process uses the database. */
   exclusive: boolean;
 }

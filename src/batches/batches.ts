@@ -12,6 +12,7 @@ import type { LineDetail, LinePage, LineQuery } from '../wire/batch/lines.ts';
 import type { BatchHistory } from '../core/batch-history.ts';
 import type { BatchFilters, StreamFilters } from './read/match.ts';
 import type { ChangePage } from './watch/batch-changes.ts';
+import type { ProcessView } from '../wire/admin/processes.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files. Starting it starts the run loop. */
@@ -22,6 +23,8 @@ export interface Batches extends Service {
   readonly windowMs: number;
   /** Open batches of all orgs and processes, and the work left that can run. At most a second old. */
   openWork(): Promise<OpenWorkReport>;
+  /** Processes of the installation, oldest first, with what they hold. */
+  processes(): Promise<ProcessView[]>;
   /** Reason why no requests of batches are sent to a model, whatever their org; null if some are. */
   modelWaiting(model: string): Waiting | null;
   create(

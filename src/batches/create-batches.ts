@@ -13,7 +13,7 @@ import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Finalizer } from './finalize/finalizer.ts';
 import { createBatch, type CreateDeps, type Retry, retryBatch } from './create/create.ts';
-import { dryRun, retryDryRun } from './create/dry-run.ts';
+import { dryRun, type DryRunDeps, retryDryRun } from './create/dry-run.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { ownerOf } from './owner.ts';
 import { removeFiles, requireFinished } from './remove.ts';
@@ -36,6 +36,7 @@ import { createWaitSources } from './read/waiting.ts';
 import { BatchChanges } from './watch/batch-changes.ts';
 import { BatchWatch } from './watch/batch-watch.ts';
 import { HistoryRecorder } from './watch/history-recorder.ts';
+import { toProcess } from './processes.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 
 /** Owner of the scans of operators, who have no org. */
@@ -47,7 +48,13 @@ export function createBatches(deps: BatchesDeps): Batches {
   const requestResults = new RequestResults({ ...deps, store: deps.store.requests });
   const store = { ...deps.store, results: requestResults.watching(deps.store.results) };
   const worker = ids.next('wrk_');
-  const load = () => currentLoad(deps, runner.throughput.rates());
+  let startedAt = time.now();
+  const load = () =>
+    currentLoad(deps, {
+      process: { ...deps.process, startedAt },
+      lines: runner.work.chunks.totalInFlight(),
+      rates: runner.throughput.rates(),
+    });
   // A heartbeat reads and writes without changing a batch.
   const probe = () => store.workers.beat(worker, load());
   if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
@@ -106,6 +113,18 @@ export function createBatches(deps: BatchesDeps): Batches {
     storage: (id) => runner.storage(id),
     hasJustRun: (id) => runner.recentRuns.has(id),
   });
+
+  const dryRuns: DryRunDeps = {
+    creating,
+    counting: deps,
+    forecasting: {
+      openWork: () => openWork.read(),
+      weights: async () => new Map((await store.orgs.list()).map(({ id, weight }) => [id, weight])),
+      waiting: (orgId, model) => waitSources.pausing(orgId, model) ?? waitSources.waiting(model),
+      timesOf: (orgId, model) => runTimes(context, orgId, model),
+      idOf: peers.idOf,
+    },
+  };
 
   const views = createViews({
     ...context,
@@ -186,7 +205,15 @@ export function createBatches(deps: BatchesDeps): Batches {
     openWork: () => openWork.read(),
     modelWaiting: (model) => waitSources.pausing(null, model) ?? waitSources.waiting(model),
 
+    async processes() {
+      const now = time.now();
+      return (await store.workers.list()).map((state) =>
+        toProcess(state.id === worker ? { ...state, load: load(), beatAt: now } : state, now),
+      );
+    },
+
     async start() {
+      startedAt = time.now();
       if (deps.exclusive) {
         await store.workers.clear();
         await store.workers.reap(time.now() + leaseLifeMs);
@@ -213,7 +240,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       return { batch: await viewOwned(caller.orgId, id), replayed };
     },
 
-    dryRun: (caller, input) => dryRun({ creating, counting: deps }, caller, input),
+    dryRun: (caller, input) => dryRun(dryRuns, caller, input),
 
     async get(caller, id) {
       return viewOwned(caller.orgId, id);
@@ -287,7 +314,7 @@ export function createBatches(deps: BatchesDeps): Batches {
 
     async retryDryRun(caller, id, options) {
       const retry = await failuresOf(caller, id, options);
-      return retryDryRun({ creating, counting: deps }, caller, retry);
+      return retryDryRun(dryRuns, caller, retry);
     },
 
     async follow(caller, id, signal) {

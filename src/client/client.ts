@@ -25,6 +25,7 @@ import type {
   RemoteModel,
   RemoteOrg,
   RemotePauses,
+  RemoteProcess,
   RemoteQueue,
   RemoteReplica,
   RemoteRequest,
@@ -259,6 +260,7 @@ export function createClient(options: TransportOptions) {
         update: (id: string, fields: { priority: number }) =>
           patch<OperatorBatch>(apiPath('admin', 'batches', id), fields),
       },
+      processes: () => get<Page<RemoteProcess>>(apiPath('admin', 'processes')),
       queue: () => get<Page<RemoteQueue>>(apiPath('admin', 'queue')),
       pauses: () => get<RemotePauses>(apiPath('admin', 'pause')),
       pause: (scope: PauseFields) => post<RemotePauses>(apiPath('admin', 'pause'), scope),

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../core/audit.ts';
 import type { presentPauses, presentReplica } from '../wire/admin/controls.ts';
+import type { presentProcess } from '../wire/admin/processes.ts';
 import type { presentModelQueue } from '../wire/admin/queue.ts';
 import type { presentRequest } from '../wire/admin/requests.ts';
 import type { presentKey, presentRotation } from '../wire/admin/keys.ts';
@@ -50,8 +51,10 @@ type Nullable<T> = { [K in keyof T]?: T[K] | null };
 export type RemoteAction = ReturnType<typeof presentAction>;
 export type RemoteActionPreview = ReturnType<typeof presentPreview>;
 
-/** Estimate of a dry run. */
-export type RemoteEstimate = ReturnType<typeof presentEstimate>;
+type ShownEstimate = ReturnType<typeof presentEstimate>;
+
+/** Estimate of a dry run. Servers before 0.2 send no forecast. */
+export type RemoteEstimate = Omit<ShownEstimate, 'forecast'> & Partial<Pick<ShownEstimate, 'forecast'>>;
 
 type ShownLine = ReturnType<typeof presentLine>;
 
@@ -111,6 +114,7 @@ export interface AuditPage extends Page<AuditEntry> {
 export type OperatorBatch = RemoteBatch & { org_id: string; org: string | null };
 export type RemotePauses = ReturnType<typeof presentPauses>;
 export type RemoteReplica = ReturnType<typeof presentReplica>;
+export type RemoteProcess = ReturnType<typeof presentProcess>;
 export type RemoteQueue = ReturnType<typeof presentModelQueue>;
 export type RemoteRequest = ReturnType<typeof presentRequest>;
 

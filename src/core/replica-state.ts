@@ -10,6 +10,8 @@ export interface ReplicaState {
    */
   health: 'up' | 'open' | 'half-open' | 'draining';
   slots: number;
+  /** Slots that the configuration fixes; null where the server reports them or they are found under load. */
+  configured: number | null;
   /** Discovered limit; null where the server reports its slots. */
   discovered: number | null;
   inFlight: number;

@@ -8,6 +8,7 @@ const work = (more: Partial<BatchWork>): BatchWork => ({
   orgId: 'a',
   requests: 1,
   tokens: 3_600,
+  due: 1,
   msLeft: hour,
   ...more,
 });

@@ -7,6 +7,8 @@ export interface BatchWork {
   requests: number;
   /** Estimated input and output tokens. */
   tokens: number;
+  /** Place in the queue of its org (core/urgency.ts). */
+  due: number;
   /** Milliseconds that the batch may still run before its window ends; 0 outside the model's hours. */
   msLeft: number;
 }

@@ -5,6 +5,10 @@ import type { WaitingCause } from './waiting.ts';
 
 /** Report of a process to the other processes on the database. */
 export interface WorkerLoad {
+  /** Absent from versions before 0.2. */
+  process?: ProcessInfo;
+  /** Lines of batches in flight; absent if unknown. */
+  lines?: number;
   /** Interactive calls in flight, by model id. */
   interactive: Record<string, number>;
   /** Ids and aliases of served models; absent if unknown, which counts as any. */
@@ -17,6 +21,16 @@ export interface WorkerLoad {
   waits?: Record<string, WaitingCause>;
   /** Measured rates of batch lines, by model id; absent if unknown. */
   rates?: Record<string, LineRate>;
+}
+
+/** Process of the installation, for operators. */
+export interface ProcessInfo {
+  version: string;
+  /** Name of its machine. */
+  host: string;
+  pid: number;
+  /** Epoch milliseconds of the database. */
+  startedAt: number;
 }
 
 /** Rate at which a process completes batch lines of a model. */

@@ -10,6 +10,7 @@ const server = (fields: Partial<ReplicaReport> = {}): ReplicaReport => ({
   name: 'http://gpu-1',
   health: 'up',
   slots: 8,
+  configured: null,
   discovered: null,
   inFlight: 2,
   waiting: null,

@@ -33,6 +33,7 @@ const server: ReplicaState = {
   name: 'http://gpu',
   health: 'up',
   slots: 8,
+  configured: null,
   discovered: null,
   inFlight: 5,
   waiting: null,

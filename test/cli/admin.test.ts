@@ -78,6 +78,23 @@ describe('offpeak admin', () => {
     expect((await admin('requests', '--status', '429')).out).toBe('');
   });
 
+  it('lists the processes', async () => {
+    const [row] = await shown('processes');
+    expect(row).toEqual([
+      expect.stringMatching(/^wrk_/),
+      'alive, answers',
+      'machine-1:7',
+      '1.2.3',
+      expect.stringMatching(/^20/),
+      expect.stringMatching(/^20/),
+      expect.any(String),
+      '0',
+      expect.stringMatching(/^\d \(\d lines\)$/),
+      '',
+      'tiny org/model:tag vectors',
+    ]);
+  });
+
   it('needs an admin key', async () => {
     const { code, err } = await runCli(['admin', 'queue', '--url', app.url], { fetch });
     expect([code, err]).toMatchObject([1, expect.stringContaining('This command needs an admin key.')]);

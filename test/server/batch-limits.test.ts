@@ -65,7 +65,12 @@ describe('limits on batches', () => {
       budgets: [],
     });
     expect(adds).toBeGreaterThan(300);
+    // No request has ended, so that no rate is known.
+    expect(dry.json.forecast).toEqual({ eta: null, tokens_ahead: 0, at_risk: false, waiting: null });
     expect((await create(3)).status).toBe(201);
+    await expect
+      .poll(async () => (await create(3, { dry_run: true })).json.forecast.tokens_ahead, { timeout: 10_000 })
+      .toBe(adds);
     expect((await create(3, { dry_run: true })).json.quota).toMatchObject({
       fits: false,
       limits: [{ used: 1 }, { used: adds, adds }, { used: 1 }, {}],

@@ -118,6 +118,7 @@ describe('replicas', () => {
       server: expect.any(String),
       health: 'up',
       slots: expect.any(Number),
+      configured: 8,
       found: null,
       in_use: 0,
       in_flight: 0,

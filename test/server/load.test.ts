@@ -33,6 +33,7 @@ describe('the queue', () => {
       in_use: 0,
       in_flight: 0,
       waiting: null,
+      hours: null,
       orgs: [],
     });
     const { data: orgs } = (await admin('GET', 'orgs')).json;
@@ -167,5 +168,61 @@ describe('the last requests', () => {
     for (const query of ['status=99', 'limit=1001', 'org=nowhere', 'status=6xx', 'user=x', 'after=req_0'])
       expect((await admin('GET', `requests?${query}`)).json.error.param).toBe(query.split('=')[0]);
     expect((await app.call('GET', '/v1/admin/requests', {})).status).toBe(403);
+  });
+});
+
+describe('the processes', () => {
+  const read = async () => (await admin('GET', 'processes')).json.data;
+
+  it('200: are listed with their requests in flight and their leases', async () => {
+    const { json: idle } = await admin('GET', 'processes');
+    const own = {
+      id: expect.stringMatching(/^wrk_/),
+      object: 'process',
+      is_self: true,
+      state: 'alive',
+      version: '1.2.3',
+      host: 'machine-1',
+      pid: 7,
+      started_at: expect.stringMatching(/^20/),
+      last_seen_at: expect.stringMatching(/^20/),
+      models: ['tiny', 'org/model:tag', 'vectors'],
+      in_flight: { batch_lines: 0, requests: 0 },
+      leases: { chunks: 0, lines: 0, slots: [] },
+    };
+    expect(idle).toEqual({ object: 'list', data: [own], has_more: false });
+    const requests = Array.from({ length: 5 }, (_, n) => chatLine(n, 'default', '[[hang]]'));
+    const json = { endpoint: '/v1/chat/completions', completion_window: '24h', requests };
+    const { id } = (await app.call('POST', '/v1/batches', { json })).json;
+    const [busy] = await until('lines are in flight', async () => {
+      const seen = await read();
+      return seen[0].in_flight.batch_lines === 5 ? seen : undefined;
+    });
+    expect(busy.leases).toMatchObject({ chunks: 1, lines: 5 });
+    await app.call('POST', `/v1/batches/${id}/cancel`);
+    await until('nothing is leased', async () => (await read())[0].leases.chunks === 0);
+  });
+
+  it('200: shows a silent one, of an older version, until it is removed', async () => {
+    const { now } = await app.store.workers.beat('wrk_1', { interactive: { tiny: 2 } });
+    await app.store.workers.beat('wrk_2', { interactive: {} });
+    const models = { tiny: { limit: 8, wants: 3, inFlight: 0 } };
+    await app.store.workers.leaseSlots('wrk_1', models, now + 60_000);
+    const one = async () => (await read()).find(({ id }: { id: string }) => id === 'wrk_1');
+    expect(await one()).toMatchObject({
+      is_self: false,
+      state: 'alive',
+      version: null,
+      host: null,
+      started_at: null,
+      in_flight: { batch_lines: 0, requests: 2 },
+      leases: { slots: [{ model: 'tiny', slots: 3 }] },
+    });
+    await app.store.workers.reap(now + 1);
+    expect(await one()).toBeUndefined();
+  });
+
+  it('403: are hidden from keys without the scope', async () => {
+    expect((await app.call('GET', '/v1/admin/processes')).status).toBe(403);
   });
 });

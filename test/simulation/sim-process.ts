@@ -71,6 +71,7 @@ export class SimProcess implements Worker {
     );
     if (world.plan.pauses) this.#controls = createControls({ store, clock, log: silent });
     const parts: BatchesDeps = {
+      process: { version: '1.2.3', host: 'simulated', pid: 1 },
       scans: createScanGate(),
       store,
       blobs: world.blobs.gatedBy(() => this.#turn()),

@@ -149,6 +149,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     BatchesDeps,
     'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'billingClock' | 'store'
   > = {
+    process: { version: '1.2.3', host: 'simulated', pid: 1 },
     scans: createScanGate(),
     budgets,
     controls,

@@ -115,6 +115,11 @@ function requirePriority({ maxPriority = priorities.max }: Caller, { priority }:
     );
 }
 
+/** Priority of a new batch: the requested one, or the default as far as the key may have it. */
+export function priorityFor({ maxPriority = priorities.max }: Caller, asked: number | undefined): number {
+  return asked ?? Math.min(priorities.default, maxPriority);
+}
+
 async function storedInput(
   { store, files, clock, requireDisk }: CreateDeps,
   caller: Caller,
@@ -299,14 +304,14 @@ async function insertBatch(
   }
 
   function toBatch(): Batch {
-    const { orgId, keyId, keyFamily = null, maxPriority = priorities.max } = caller;
+    const { orgId, keyId, keyFamily = null } = caller;
     const { endpoint, metadata, outputExpiresAfterSeconds } = input;
     const { file, index } = opened;
     const now = clock.now();
     const est = index.est.reduce((sum, tokens) => sum + tokens, 0);
     const window = settings.completionWindowMs;
     const modelIds = new Set(index.models.map(catalog.idOf));
-    const priority = input.priority ?? Math.min(priorities.default, maxPriority);
+    const priority = priorityFor(caller, input.priority);
     return newBatch({
       id: ids.next('batch_'),
       orgId,

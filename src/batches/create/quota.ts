@@ -96,7 +96,8 @@ export async function quotaOf(
   };
 }
 
-function tokensByModel(
+/** Estimated tokens of an input, by model id. */
+export function tokensByModel(
   { count, models, model, est }: InputIndex,
   idOf: (name: string) => string,
 ): Record<string, number> {

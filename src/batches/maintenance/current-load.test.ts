@@ -12,10 +12,13 @@ const server: ReplicaState = {
   name: 'http://gpu',
   health: 'up',
   slots: 8,
+  configured: null,
   discovered: null,
   inFlight: 5,
   waiting: null,
 };
+
+const process = { version: '1.2.3', host: 'machine-1', pid: 7, startedAt: 5 };
 
 it('a process reports its models, its rates, and why it sends none of their requests, under every name', () => {
   const load = (waiting: WaitingCause | null, rates = {}) =>
@@ -29,9 +32,11 @@ it('a process reports its models, its rates, and why it sends none of their requ
           waiting: (id) => (id === 'mine' ? waiting : null),
         } as Partial<Capacity> as Capacity,
       },
-      rates,
+      { process, lines: 3, rates },
     );
   expect(load(null)).toEqual({
+    process,
+    lines: 3,
     interactive: { mine: 2 },
     serves: ['mine', 'my-alias'],
     models: [model],

@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import { StallClock } from '../../base/stall-clock.ts';
-import type { LineRate, WorkerLoad } from '../../core/worker-load.ts';
+import type { LineRate, ProcessInfo, WorkerLoad } from '../../core/worker-load.ts';
 import { ownReplicas } from '../../inference/replicas.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Lease } from '../../store/contract/claim.ts';
@@ -180,11 +180,12 @@ export class Heartbeat {
 
 /**
  * Load of this process, which its heartbeat reports to the peers.
+ * @param lines of batches in flight
  * @param rates measured rates of batch lines
  */
 export function currentLoad(
   { catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>,
-  rates: Record<string, LineRate>,
+  { process, lines, rates }: { process: ProcessInfo; lines: number; rates: Record<string, LineRate> },
 ): WorkerLoad {
   const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
   const waits = served.flatMap(({ id, name }) => {
@@ -192,6 +193,8 @@ export function currentLoad(
     return cause ? [[name, cause] as const] : [];
   });
   return {
+    process,
+    lines,
     interactive: capacity.interactiveLoad(),
     serves: served.map(({ name }) => name),
     models: catalog.list(),

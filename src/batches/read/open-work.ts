@@ -16,6 +16,8 @@ const batchesPerStatement = 8;
 export interface OpenWorkReport {
   batches: readonly OpenBatch[];
   /** Without work that is paused, and batches whose org may not spend. */
+  work: readonly BatchWork[];
+  /** Its sums by model. */
   models: readonly ModelWork[];
   /** Tokens per second that all processes together complete of a model; null while unknown. */
   rateOf: (model: string) => number | null;
@@ -66,12 +68,11 @@ export class OpenWork {
     const own = throughput.rates();
     const rateOf = (model: string) =>
       totalRate([...(Object.hasOwn(own, model) ? [own[model]!] : []), ...peers.ratesElsewhere(model)]);
+    const work = runnable.flatMap((batch) => this.#workOf(batch));
     return {
       batches: batches.filter(({ id }) => !isGroup(id)),
-      models: workByModel(
-        runnable.flatMap((batch) => this.#workOf(batch)),
-        rateOf,
-      ),
+      work,
+      models: workByModel(work, rateOf),
       rateOf,
     };
   }
@@ -115,6 +116,7 @@ export class OpenWork {
         orgId: batch.orgId,
         requests: Math.round(requests * scale),
         tokens: Math.round(tokens * scale),
+        due: batch.due,
         msLeft: timeLeft(batch, runTimes(this.#deps, batch.orgId, model)),
       };
     });

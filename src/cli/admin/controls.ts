@@ -100,6 +100,7 @@ function showReplicas(all: readonly RemoteReplica[], terminal: Terminal): void {
     slots: ({ in_use: used, slots }) => `${used}/${slots ?? '?'}`,
     'in flight': ({ in_flight: inFlight }) => String(inFlight),
     found: ({ found }) => (found === null ? '' : String(found)),
+    configured: ({ configured }) => (configured === null ? '' : String(configured)),
     drained: ({ drained_at: at }) => at ?? '',
     waiting: ({ waiting }) => waiting?.message ?? '',
   })(all, terminal);

@@ -58,14 +58,21 @@ export function showOperatorBatch(batch: RemoteBatch | OperatorBatch, terminal: 
 }
 
 export function showEstimate(estimate: RemoteEstimate, terminal: Terminal): void {
-  const { request_counts: counts, usage, exact_input: isExact, quota } = estimate;
+  const { request_counts: counts, usage, exact_input: isExact, quota, forecast } = estimate;
   terminal.record([
     ['requests', String(counts.total)],
     ['tokens', `${usage.input_tokens} in${isExact ? '' : ' (estimated)'}, up to ${usage.output_tokens} out`],
     ['cost', costText(estimate)],
+    ['expected', forecast && forecastText(forecast)],
+    ['waiting', forecast?.waiting && waitingText(forecast.waiting)],
     ['fits', quota.fits ? 'yes' : 'no: it exceeds a limit of the org or the key'],
   ]);
   showWarnings(estimate.warnings, terminal);
+}
+
+function forecastText({ eta, at_risk: isLate }: NonNullable<RemoteEstimate['forecast']>): string {
+  if (eta === null) return 'unknown: no rate of the model was measured, or it takes no requests';
+  return `${isoTime(eta)}${isLate ? ', after it expires' : ''}`;
 }
 
 function isoTimeOrNull(instant: string | number | null | undefined): string | null {

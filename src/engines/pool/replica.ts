@@ -172,7 +172,16 @@ export class Replica implements Candidate {
   get state(): ReplicaState {
     const { state: health, waiting } = this.health.breaker;
     const { name, slots, discovered, inFlight } = this;
-    return { name, health: this.#isDraining ? 'draining' : health, slots, discovered, inFlight, waiting };
+    const configured = this.engine.slots;
+    return {
+      name,
+      health: this.#isDraining ? 'draining' : health,
+      slots,
+      configured,
+      discovered,
+      inFlight,
+      waiting,
+    };
   }
 
   /**

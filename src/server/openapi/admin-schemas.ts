@@ -27,6 +27,10 @@ export const replicaSchema = titled('Replica', {
     description: 'Null for a drained server that no process lists any more.',
   },
   slots: t.integerOrNull({ description: 'Number of requests that the server runs at once.' }),
+  configured: t.integerOrNull({
+    description:
+      'Slots that the configuration fixes; null where the server reports them or they are found under load.',
+  }),
   found: t.integerOrNull({
     description: 'Number of slots that was found under load; null where the server reports its slots.',
   }),
@@ -70,6 +74,19 @@ export const queueSchema = list(
         'Requests of all processes in flight: those in use, those that were sent ahead and wait at a server, so that no slot is idle, and those at drained servers.',
     }),
     waiting,
+    hours: t.orNull(
+      t.object(
+        {
+          open: t.string({
+            description: 'Daily hours with their time zone, such as `22:00-06:00 Europe/Berlin`.',
+          }),
+          share: t.number({ description: 'Part of the slots that batches get at other times, from 0 to 1.' }),
+          is_open: t.boolean(),
+          changes_at: instant,
+        },
+        { description: 'Hours in which batches of the model run; null for any time.', ...closed },
+      ),
+    ),
     orgs: t.array(
       t.object(
         {
@@ -85,6 +102,41 @@ export const queueSchema = list(
         closed,
       ),
       { description: 'Orgs with work, the most tokens first.' },
+    ),
+  }),
+);
+
+export const processListSchema = list(
+  titled('Process', {
+    id: t.string({ pattern: '^wrk_', description: 'New after each start.' }),
+    object: t.literal('process'),
+    is_self: t.boolean({ description: 'True for the process that answers.' }),
+    state: t.oneOf(['alive', 'silent'], {
+      description:
+        '`silent` after 30 seconds without a heartbeat: other processes take its work, and the entry disappears.',
+    }),
+    version: t.stringOrNull({ description: 'Null for a process of a version before this field.' }),
+    host: t.stringOrNull({ description: 'Name of its machine.' }),
+    pid: t.integerOrNull(),
+    started_at: instantOrNull,
+    last_seen_at: { ...instant, description: 'Last heartbeat; one is sent every 10 seconds.' },
+    models: t.array(t.string(), { description: 'Models that it serves.' }),
+    in_flight: t.object(
+      {
+        batch_lines: t.integer({ description: 'Requests of batches in flight, as of the last heartbeat.' }),
+        requests: t.integer({ description: 'Single requests in flight, likewise.' }),
+      },
+      closed,
+    ),
+    leases: t.object(
+      {
+        chunks: t.integer({ description: 'Chunks of batches that the process has claimed.' }),
+        lines: t.integer({ description: 'Requests of these chunks.' }),
+        slots: t.array(t.object({ model: t.string(), slots: t.integer() }, closed), {
+          description: 'Slots of servers that several processes use, for 3 seconds at a time.',
+        }),
+      },
+      closed,
     ),
   }),
 );

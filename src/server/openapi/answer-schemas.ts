@@ -177,6 +177,25 @@ export const estimateSchema = titled('BatchEstimate', {
     description: 'True if the engines counted all input tokens; false if some are estimated.',
   }),
   cost,
+  forecast: t.object(
+    {
+      eta: {
+        ...batchInstantOrNull,
+        description:
+          'Time at which the batch would be done. Null while no rate of a model is known, or a model takes no requests.',
+      },
+      tokens_ahead: t.integer({
+        description: 'Estimated tokens of other batches that are completed before.',
+      }),
+      at_risk: t.boolean({ description: 'True if the batch would miss its window.' }),
+      waiting,
+    },
+    {
+      description:
+        'When the batch would be done if it were created now, at the rates measured in the last minutes, with the batches that are open.',
+      ...closed,
+    },
+  ),
   quota: t.object(
     {
       fits: t.boolean({ description: 'True if the batch could be created now.' }),

@@ -116,11 +116,12 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     answer: operatorBatchSchema,
     otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
     async handle(incoming, services) {
-      const { param, body } = incoming;
+      const { param, body, surface } = incoming;
       const { accounts, batches } = services;
       const { options, dryRun } = parseRetry(body.text);
       const owner = await batches.asOwner(param);
-      if (dryRun) return json(200, presentEstimate(await batches.retryDryRun(owner, param, options)));
+      if (dryRun)
+        return json(200, presentEstimate(await batches.retryDryRun(owner, param, options), surface.dates));
       const token = retryToken(incoming, options);
       const { batch, replayed } = await batches.retry(owner, param, options, token);
       const after = { batch_id: batch.batch.id, ...(options.codes && { codes: options.codes }) };

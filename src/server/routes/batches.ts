@@ -36,7 +36,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
       const steps = parseCreateBatch(body.utf8(), rules, { windowMs: batches.windowMs, ignoresModel });
       const { input: parsed, dryRun } = await heavySlices.run(caller.orgId, steps);
       const input = { ...parsed, rules };
-      if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
+      if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input), surface.dates));
       const token = idempotencyTokens(incoming, 'batches')(await body.sha256());
       const { batch, replayed } = await batches.create(caller, input, token);
       return jsonText(201, batchJson(batch, surface.dates), replayHeaders(replayed));
@@ -96,7 +96,8 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     async handle(incoming, { batches }) {
       const { caller, param, body, surface } = incoming;
       const { options, dryRun } = parseRetry(body.text);
-      if (dryRun) return json(200, presentEstimate(await batches.retryDryRun(caller, param, options)));
+      if (dryRun)
+        return json(200, presentEstimate(await batches.retryDryRun(caller, param, options), surface.dates));
       const { batch, replayed } = await batches.retry(caller, param, options, retryToken(incoming, options));
       return jsonText(201, batchJson(batch, surface.dates), replayHeaders(replayed));
     },

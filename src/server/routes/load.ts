@@ -1,9 +1,10 @@
 import { fleetReplicas } from '../../inference/replicas.ts';
+import { presentProcess } from '../../wire/admin/processes.ts';
 import { type ModelSlots, presentModelQueue } from '../../wire/admin/queue.ts';
 import { parseRequestsQuery, presentRequest } from '../../wire/admin/requests.ts';
 import { listBody, pageOfItems } from '../../wire/shared/list-body.ts';
 import { json } from '../answer.ts';
-import { queueSchema, requestSchema } from '../openapi/admin-schemas.ts';
+import { processListSchema, queueSchema, requestSchema } from '../openapi/admin-schemas.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { requestListQuery } from '../openapi/query-schemas.ts';
 import type { Services } from '../route.ts';
@@ -19,19 +20,38 @@ export const loadRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     strictQuery: true,
     answer: queueSchema,
     async handle(_incoming, services) {
-      const { accounts, batches, peers } = services;
+      const { accounts, batches, clock, peers } = services;
       const [{ models: work, rateOf }, orgs] = await Promise.all([batches.openWork(), accounts.orgs.list()]);
       const byModel = new Map(work.map((each) => [each.model, each]));
       const shares = new Map(orgs.map(({ id, name, weight }) => [id, { name, weight }]));
       const slots = slotsByModel(services);
       const ids = new Set([...peers.list().map(({ id }) => id), ...byModel.keys()]);
       const data = [...ids].map((model) =>
-        presentModelQueue(model, slots.get(model) ?? noSlots, shares, {
-          work: byModel.get(model),
-          rate: rateOf(model),
-          waiting: batches.modelWaiting(model),
-        }),
+        presentModelQueue(
+          model,
+          slots.get(model) ?? noSlots,
+          shares,
+          {
+            work: byModel.get(model),
+            rate: rateOf(model),
+            waiting: batches.modelWaiting(model),
+            hours: peers.find(model)?.hours,
+          },
+          clock.now(),
+        ),
       );
+      return json(200, { object: 'list', data, has_more: false });
+    },
+  },
+  {
+    on: 'GET /v1/admin/processes',
+    name: 'List Processes',
+    summary: 'List the server processes on the database, with their requests in flight and their leases',
+    strictQuery: true,
+    answer: processListSchema,
+    async handle(_incoming, { batches }) {
+      const all = await batches.processes();
+      const data = all.map((each) => presentProcess(each, batches.processId));
       return json(200, { object: 'list', data, has_more: false });
     },
   },

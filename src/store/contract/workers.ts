@@ -8,6 +8,19 @@ export interface MissingModel {
   since: number;
 }
 
+/** A process as the database knows it. */
+export interface WorkerState {
+  id: string;
+  /** Last heartbeat, in epoch milliseconds. */
+  beatAt: number;
+  load: WorkerLoad;
+  /** Leased chunks and their lines. */
+  chunks: number;
+  lines: number;
+  /** Leases of slots, by model, lapsed ones included. */
+  slots: { model: string; slots: number; until: number }[];
+}
+
 export interface WorkerStore {
   /** Heartbeat. Returns the database's time and the loads of the other live processes. */
   beat(id: string, load: WorkerLoad): Promise<{ now: number; others: WorkerLoad[] }>;
@@ -24,6 +37,8 @@ export interface WorkerStore {
     asks: Record<string, SlotLeaseRequest>,
     now: number,
   ): Promise<Record<string, LeasedShare>>;
+  /** Processes that have sent a heartbeat and are not removed yet, by id, with what they hold. */
+  list(): Promise<WorkerState[]>;
   /** Chunks leased to `id`. */
   leases(id: string): Promise<Lease[]>;
   /** Returns the chunks of processes without a beat since `before` to the queue (kills + 1), and removes the processes. Returns the number of chunks. */

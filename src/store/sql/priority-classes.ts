@@ -61,7 +61,7 @@ export const operations: {
   },
   workers: {
     beat: 'beat',
-    ...requests('hasFirstVersion'),
+    ...requests('hasFirstVersion list'),
     ...engine('leaseSlots missingModels leases reap leave clear finishUpgrade'),
   },
   ledger: {

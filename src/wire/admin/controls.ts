@@ -86,6 +86,8 @@ export function presentReplica({ id, report, drain }: ReplicaView) {
     // The report of another process may be older than the drain.
     health: report ? (drain ? 'draining' : report.health) : null,
     slots: report?.slots ?? null,
+    // Processes of versions before do not report it.
+    configured: report?.configured ?? null,
     found: report?.discovered ?? null,
     in_use: report ? Math.min(report.inFlight, report.slots) : 0,
     in_flight: report?.inFlight ?? 0,

@@ -1,3 +1,5 @@
+import { isoSeconds } from '../../base/clock.ts';
+import { formatHours, type Hours, hoursAt } from '../../core/hours.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { ModelWork } from '../../core/work-left.ts';
 import { presentWaiting } from '../shared/waiting.ts';
@@ -20,6 +22,8 @@ export interface ModelLoad {
   /** Tokens per second; null while unknown. */
   rate: number | null;
   waiting: Waiting | null;
+  /** Undefined for a model whose batches run at any time. */
+  hours?: Hours | undefined;
 }
 
 /** Org with its part of the slots of a model. */
@@ -32,7 +36,8 @@ export function presentModelQueue(
   model: string,
   { slots, found, inUse, inFlight }: ModelSlots,
   orgs: ReadonlyMap<string, OrgShare>,
-  { work, rate, waiting: stop }: ModelLoad,
+  { work, rate, waiting: stop, hours }: ModelLoad,
+  now: number,
 ) {
   const waiting = work?.orgs ?? [];
   const weightOf = (orgId: string) => orgs.get(orgId)?.weight ?? 1;
@@ -51,6 +56,7 @@ export function presentModelQueue(
     in_use: inUse,
     in_flight: inFlight,
     waiting: presentWaiting(stop),
+    hours: hours ? presentHours(hours, now) : null,
     orgs: waiting.map(({ orgId, requests, tokens }) => ({
       org_id: orgId,
       org: orgs.get(orgId)?.name ?? null,
@@ -59,6 +65,11 @@ export function presentModelQueue(
       tokens,
     })),
   };
+}
+
+function presentHours(hours: Hours, now: number) {
+  const { isOpen, until } = hoursAt(hours, now);
+  return { open: formatHours(hours), share: hours.share, is_open: isOpen, changes_at: isoSeconds(until) };
 }
 
 function rounded(seconds: number | null): number | null {

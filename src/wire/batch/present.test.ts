@@ -187,15 +187,25 @@ describe('a batch as clients see it', () => {
     const owner = { orgId: 'org_a', keyId: 'key_a' };
     const budget = { ...owner, amount, spent, period: 'month', usedUpAt: null } as const;
     const refusal = new ApiError('rate_limit_exceeded', 'Full.');
-    const estimate = presentEstimate({
-      endpoint: '/v1/embeddings',
-      total: 5,
-      usage: { ...noUsage, inputTokens: 7, outputTokens: 3 },
-      exactInput: true,
-      warnings: [],
-      amount: 5n,
-      listAmount: 10n,
-      quota: { limits, budgets: [budget], refusals: [refusal] },
+    const estimate = presentEstimate(
+      {
+        endpoint: '/v1/embeddings',
+        total: 5,
+        usage: { ...noUsage, inputTokens: 7, outputTokens: 3 },
+        exactInput: true,
+        warnings: [],
+        amount: 5n,
+        listAmount: 10n,
+        forecast: { eta: created, tokensAhead: 9, atRisk: true, waiting: null },
+        quota: { limits, budgets: [budget], refusals: [refusal] },
+      },
+      'unix',
+    );
+    expect(estimate.forecast).toEqual({
+      eta: Math.floor(created / 1000),
+      tokens_ahead: 9,
+      at_risk: true,
+      waiting: null,
     });
     expect(estimate.quota).toEqual({
       fits: false,

@@ -46,12 +46,25 @@ export interface DryRun {
   warnings: readonly FieldWarning[];
   amount: bigint;
   listAmount: bigint;
+  forecast: Forecast;
   /** Limits and budgets that the batch would count against, and the errors with which it would be refused now. */
   quota: {
     limits: readonly QuotaLimit[];
     budgets: readonly SpentBudget[];
     refusals: readonly Pick<ApiError, 'code' | 'message'>[];
   };
+}
+
+/** When a new batch would be done, at the measured rates. */
+export interface Forecast {
+  /** Epoch milliseconds; null while a rate is unknown or a model takes no requests. */
+  eta: number | null;
+  /** Estimated tokens of other batches that are completed before. */
+  tokensAhead: number;
+  /** True if the batch would miss its window. */
+  atRisk: boolean;
+  /** Reason why one of the models takes no requests now, or null. */
+  waiting: Waiting | null;
 }
 
 export function presentBatch(view: BatchView, dates: DateForm) {
@@ -124,7 +137,9 @@ export function operatorBatchJson(view: BatchView, dates: DateForm, orgName: str
 }
 
 /** Answer of a dry run. Cached and reasoning tokens are absent, because they are unknown before a batch runs. */
-export function presentEstimate(estimate: DryRun) {
+export function presentEstimate(estimate: DryRun, dates: DateForm) {
+  const { eta, tokensAhead, atRisk, waiting } = estimate.forecast;
+  const instant = instantFormats[dates];
   return {
     object: 'batch.estimate',
     endpoint: estimate.endpoint,
@@ -132,6 +147,12 @@ export function presentEstimate(estimate: DryRun) {
     usage: presentTokens(estimate.usage),
     exact_input: estimate.exactInput,
     cost: presentCost(estimate),
+    forecast: {
+      eta: nullable(instant)(eta),
+      tokens_ahead: tokensAhead,
+      at_risk: atRisk,
+      waiting: presentWaiting(waiting, instant),
+    },
     quota: presentQuota(estimate),
     warnings: presentWarnings(estimate.warnings),
   };

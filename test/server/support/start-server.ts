@@ -250,6 +250,7 @@ export async function startServer(
       lostModelAfterMs: 0,
     },
     drainMs: 1000,
+    process: { version: '1.2.3', host: 'machine-1', pid: 7 },
     exclusive: true,
   });
   const responses = createResponses({

@@ -43,6 +43,22 @@ export function workerTests(on: Stores): void {
       expect(await missing(0)).toEqual([]);
     });
 
+    test('are listed with what they hold', async () => {
+      const batch = await addBatch(on.store);
+      const { now } = await on.store.workers.beat('w1', { interactive: { m1: 3 } });
+      await on.other.workers.beat('w2', idle);
+      await claim('w1', batch.id, 2);
+      const ask = { m1: { limit: 20, wants: 5, inFlight: 0 } };
+      await on.store.workers.leaseSlots('w2', ask, now);
+      const listed = await on.other.workers.list();
+      expect(listed).toMatchObject([
+        { id: 'w1', load: { interactive: { m1: 3 } }, chunks: 2, slots: [] },
+        { id: 'w2', chunks: 0, lines: 0, slots: [{ model: 'm1', slots: 5, until: now + 3_000 }] },
+      ]);
+      expect(listed[0]!.lines).toBeGreaterThanOrEqual(2);
+      expect(listed[0]!.beatAt).toBe(now);
+    });
+
     test('lease slots from each other, never more at one moment than exist', async () => {
       const ask = (wants: number, inFlight = 0) => ({ m1: { limit: 20, wants, inFlight } });
       const workers = range(0, 8).map((i) => [`w${i}`, i % 2 === 0 ? on.store : on.other] as const);

@@ -5,6 +5,7 @@ import type { WorkerStore } from '../../contract/workers.ts';
 import { idleState, releaseLeases } from '../batches/chunks.ts';
 import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
+import { listWorkers } from './list-workers.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
 import { finishUpgrade, firstVersion, hasOlder, schemaVersion } from './upgrade.ts';
 
@@ -34,6 +35,7 @@ export function createWorkers(db: Db): WorkerStore {
 
     missingModels: (now) => missingModels(db, now, now - lifeMs),
 
+    list: () => listWorkers(db),
     leases: (id) => leasesOf(db, id),
 
     reap: (before) =>
