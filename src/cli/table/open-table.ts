@@ -20,6 +20,8 @@ export async function openTable(path: string, options: TableOptions = {}): Promi
     options.format === undefined
       ? detectFormat(path, name)
       : readTableFormat('--input-format', options.format);
+  if (format === 'parquet')
+    return (await import('./parquet/read-parquet.ts')).openParquet(path, name, options.exact === true);
   if (format === 'jsonl') return (await import('./read-jsonl.ts')).openJsonl(path, name, encoding);
-  return (await import('./read-csv.ts')).openCsv(path, { name, format: format as 'csv' | 'tsv', encoding });
+  return (await import('./read-csv.ts')).openCsv(path, { name, format, encoding });
 }

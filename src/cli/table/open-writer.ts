@@ -1,3 +1,4 @@
+import type { FileMetaData } from 'hyparquet';
 import { hasByteOrderMark } from './decode-text.ts';
 import type { AddedColumn, Table, TableFormat, TableWriter } from './table.ts';
 import { createCsvWriter } from './write-csv.ts';
@@ -6,9 +7,9 @@ import { createJsonlWriter } from './write-jsonl.ts';
 export interface WriterOptions {
   format: TableFormat;
   /** Table whose rows are copied, and its file. */
-  source: Table & { delimiter?: string };
+  source: Table & { delimiter?: string; metadata?: FileMetaData };
   sourcePath: string;
-  columns: readonly string[];
+  columns: readonly AddedColumn[];
   added: readonly AddedColumn[];
   /** With CSV: do not escape formulas. */
   raw: boolean;
@@ -19,10 +20,14 @@ export interface WriterOptions {
 export async function openWriter(options: WriterOptions): Promise<TableWriter> {
   const { format, source, sourcePath, columns, added, raw, emit } = options;
   if (format === 'jsonl') return createJsonlWriter(added, emit);
+  if (format === 'parquet') {
+    const { createParquetWriter } = await import('./parquet/write-parquet.ts');
+    return createParquetWriter({ source: source.metadata, columns, added, emit });
+  }
   const fromCsv = source.format === 'csv' || source.format === 'tsv';
   const delimiter = format === 'tsv' ? '\t' : source.format === 'csv' ? (source.delimiter ?? ',') : ',';
   return createCsvWriter({
-    columns,
+    columns: columns.map(({ name }) => name),
     added,
     delimiter,
     mark: fromCsv && hasByteOrderMark(sourcePath),

@@ -10,7 +10,11 @@ export interface JoinDeps extends Omit<WriterOptions, 'added' | 'emit'> {
   /** Null for stdout. */
   output: string | null;
   terminal: Terminal;
+  /** Called now and then, to limit the memory of a large table. */
+  collectGarbage: () => void;
 }
+
+const batchesPerCollection = 2;
 
 /** Writes the rows of a table with their answers, in the order of the table. Rows that were left out are missing. */
 export async function joinRows(deps: JoinDeps): Promise<string | null> {
@@ -18,9 +22,11 @@ export async function joinRows(deps: JoinDeps): Promise<string | null> {
   const file = output === null ? resultsToStdout(terminal) : await openResultsFile(output, 0);
   try {
     const writer = await openWriter({ ...deps, added: answers.columns, emit: (bytes) => file.write(bytes) });
+    let batches = 0;
     const asked = store.rows();
     let next = asked.next();
     for await (const batch of source.read()) {
+      if (++batches % batchesPerCollection === 0) deps.collectGarbage();
       for (const row of batch) {
         while (next.done !== true && next.value.number < row.number) next = asked.next();
         if (next.done === true || next.value.number !== row.number) continue;

@@ -15,6 +15,7 @@ interface PrepareOptions {
   table: Table;
   plan: Plan;
   skippedPath: string | null;
+  collectGarbage: () => void;
   signal: AbortSignal;
 }
 
@@ -22,7 +23,7 @@ interface PrepareOptions {
 export async function openPrepared(
   options: PrepareOptions,
 ): Promise<{ store: WorkStore; prepared: PreparedRows }> {
-  const { work, requests, sha256, table, plan, skippedPath, signal } = options;
+  const { work, requests, sha256, table, plan, skippedPath, collectGarbage, signal } = options;
   const earlier = openWorkStore(work);
   const found = earlier.meta('prepared') as PreparedRows | undefined;
   if (found !== undefined && earlier.meta('sha256') === sha256) return { store: earlier, prepared: found };
@@ -42,6 +43,7 @@ export async function openPrepared(
       store,
       requestsPath: requests,
       skippedPath,
+      collectGarbage,
       // Those of JSON Lines are known only at the end.
       requireColumns: (columns) => requireKnownColumns({ name: table.name, columns }, plan),
       signal,

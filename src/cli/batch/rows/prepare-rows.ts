@@ -4,7 +4,8 @@ import { batchEndpoints } from '../../../core/batch.ts';
 import { createLineChecker } from '../../../wire/batch/line.ts';
 import { customIdFault } from '../../../wire/batch/line-faults.ts';
 import { CliError } from '../../shared/exit-codes.ts';
-import type { Table, TableRow } from '../../table/table.ts';
+import { createColumnTypes } from '../../table/column-types.ts';
+import type { AddedColumn, Table, TableRow } from '../../table/table.ts';
 import type { InputPart } from '../run/read-input.ts';
 import type { BodyMaker } from './request-body.ts';
 import { createRequestsFile } from './requests-file.ts';
@@ -21,8 +22,8 @@ export interface PreparedRows {
   skipped: number;
   /** Rows with the same request as an earlier one. */
   repeated: number;
-  /** Names of the columns in the order of their appearance. */
-  columns: string[];
+  /** Columns in the order of their appearance, with types for formats that need them. */
+  columns: AddedColumn[];
 }
 
 export interface RowPlan {
@@ -43,10 +44,13 @@ export interface PrepareDeps {
   skippedPath: string | null;
   /** @throws CliError for a column that is missing in every row */
   requireColumns: (columns: readonly string[]) => void;
+  /** Called now and then, to limit the memory of a large table. */
+  collectGarbage: () => void;
   signal: AbortSignal;
 }
 
 const rowsPerCommit = 10_000;
+const batchesPerCollection = 4;
 
 /**
  * Writes the requests of a table to a file, and which of them asks for which row to the work store.
@@ -56,13 +60,15 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
   const { table, plan, store, requestsPath, skippedPath, signal } = deps;
   const faults = createRowFaults(table, skippedPath);
   const file = createRequestsFile(requestsPath);
-  const columns = new Set<string>(table.columns);
+  const types = createColumnTypes(table.columns);
+  const columnNames = () => types.columns().map(({ name }) => name);
   const counts = { rows: 0, repeated: 0 };
+  let batches = 0;
   let check = createCheck();
 
   const addRow = async (row: TableRow): Promise<void> => {
     counts.rows++;
-    if (table.columns === undefined) for (const name in row.values) columns.add(name);
+    if (table.columns === undefined) types.add(row.values);
     const request = row.fault === undefined ? toRequest(row, plan, table.unit) : { fault: row.fault };
     if (request.fault !== undefined) return leaveOut(row, request.fault);
     const { customId, body } = request;
@@ -91,6 +97,7 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
   try {
     for await (const batch of table.read()) {
       signal.throwIfAborted();
+      if (++batches % batchesPerCollection === 0) deps.collectGarbage();
       for (const row of batch) {
         await addRow(row);
         if (counts.rows % rowsPerCommit !== 0) continue;
@@ -99,8 +106,8 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
       }
     }
     const skipped = await faults.finish();
-    deps.requireColumns([...columns]);
-    const prepared = { ...file.finish(), ...counts, skipped, columns: [...columns] };
+    deps.requireColumns(columnNames());
+    const prepared = { ...file.finish(), ...counts, skipped, columns: types.columns() };
     store.setMeta('prepared', prepared);
     store.commit();
     return prepared;
@@ -108,7 +115,7 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
     store.rollback();
     file.discard();
     // Without its columns a template often has an empty result, which is then only a consequence.
-    if (error instanceof CliError && columns.size > 0) deps.requireColumns([...columns]);
+    if (error instanceof CliError && columnNames().length > 0) deps.requireColumns(columnNames());
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { pluralize } from '../../../base/words.ts';
 import { connect } from '../../shared/connect.ts';
 import type { Cli } from '../../shared/cli.ts';
+import { garbageCollector } from '../../shared/collect-garbage.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
 import { existingFile, showPath } from '../../shared/local-file.ts';
 import { interruptible } from '../../shared/signals.ts';
@@ -84,13 +85,14 @@ async function runTable(cli: Cli, client: ReturnType<typeof connect>, run: Table
   const paths = { work: `${base}.work`, requests: `${base}.requests` };
   const skippedPath =
     options.skipBad === true ? `${(output ?? base).replace(/\.\w+$/, '')}.skipped.jsonl` : null;
+  const collectGarbage = garbageCollector(cli);
   const remove = () => {
     removeWorkStore(paths.work);
     rmSync(paths.requests, { force: true });
   };
   const stopped = new CliError('Stopped.', 'Nothing was sent.', exitCodes.interrupted);
   const { store, prepared } = await interruptible(cli, stopped, (signal) =>
-    openPrepared({ ...paths, isResumed, sha256, table, plan, skippedPath, signal }),
+    openPrepared({ ...paths, isResumed, sha256, table, plan, skippedPath, collectGarbage, signal }),
   );
   if (prepared.rows === prepared.skipped) {
     store.close();
@@ -103,7 +105,7 @@ async function runTable(cli: Cli, client: ReturnType<typeof connect>, run: Table
     schema: plan.schema,
     endpoint,
     name: answerColumn,
-    taken: prepared.columns,
+    taken: prepared.columns.map((column) => column.name),
   });
   const { requests, parts } = prepared;
   await runInput(cli, client, {
@@ -127,6 +129,7 @@ async function runTable(cli: Cli, client: ReturnType<typeof connect>, run: Table
               output,
               format,
               terminal: cli.terminal,
+              collectGarbage,
               source: await run.open(format === 'parquet'),
               sourcePath: run.path,
               columns: prepared.columns,

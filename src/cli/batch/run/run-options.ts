@@ -40,7 +40,7 @@ export function withRunOptions(command: Command): Command {
       '-o, --output <file>',
       'results file, or - for stdout (default: the input path with .output before its ending)',
     )
-    .option('--format <format>', 'format of the results: jsonl or csv; of a table also tsv')
+    .option('--format <format>', 'format of the results: jsonl or csv; of a table also tsv or parquet')
     .addOption(rawOption())
     .option('-f, --force', 'overwrite existing results')
     .option('--model <id>', 'model of every request, overriding its line')
@@ -59,7 +59,7 @@ export function withRunOptions(command: Command): Command {
     .option('--answer-column <name>', 'name of the column for the answer (default: answer)')
     .option('--dedupe', 'ask equal requests only once')
     .option('--skip-bad', 'leave out rows that cannot be asked, and write them to a file')
-    .option('--input-format <format>', 'format of the table: csv, tsv or jsonl (default: detected)')
+    .option('--input-format <format>', 'format of the table: csv, tsv, jsonl or parquet (default: detected)')
     .option('--encoding <name>', 'encoding of a text table, such as windows-1252 (default: utf-8)')
     .addOption(metadataOption)
     .addOption(priorityOption);

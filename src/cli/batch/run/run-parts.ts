@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Timer } from '../../../base/clock.ts';
 import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
@@ -8,6 +6,7 @@ import { isFinal } from '../../../core/batch.ts';
 import type { FieldWarning } from '../../../core/field-warning.ts';
 import { warningText } from '../../../wire/shared/field-warnings.ts';
 import type { Cli } from '../../shared/cli.ts';
+import { garbageCollector } from '../../shared/collect-garbage.ts';
 import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
 import type { RunFile } from './run-state.ts';
@@ -172,10 +171,10 @@ function shiftLines(error: ClientError, { linesBefore }: InputPart): ClientError
  * Runs garbage collections during `work`. To V8, a sent chunk of a file is only a few hundred bytes, so on its own it would
  * let 100 MB of them pile up.
  */
-async function withFrequentGc<T>({ clock, ownsProcess }: PartsDeps['process'], work: Promise<T>): Promise<T> {
-  if (ownsProcess !== true) return work;
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+async function withFrequentGc<T>(process: PartsDeps['process'], work: Promise<T>): Promise<T> {
+  if (process.ownsProcess !== true) return work;
+  const { clock } = process;
+  const collect = garbageCollector(process);
   let timer: Timer;
   const again = () => {
     collect();
