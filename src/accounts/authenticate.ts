@@ -94,6 +94,7 @@ export function createKeyCheck(deps: {
       limits: { org: key.org.limits, key: key.limits },
       weight: key.org.weight,
       maxPriority: key.maxPriority,
+      ...(key.serviceTier !== null && { serviceTier: key.serviceTier }),
     };
   }
 

@@ -75,6 +75,7 @@ export async function issueKey(
     revokedAt: null,
     lastUsedAt: null,
     disabledAt: null,
+    serviceTier: input.serviceTier ?? keyDefaults.serviceTier,
     ...grantOf(input),
   };
   const isNew = await store.keys.insert(apiKey, hashKey(secret), stamp(clock, actor));

@@ -1,6 +1,6 @@
 import type { FieldWarning } from './field-warning.ts';
 import type { FrozenPrices } from './price.ts';
-import type { RequestTier } from './request-group.ts';
+import type { ServiceTier } from './service-tier.ts';
 
 /**
  * Life of a batch. A transition that is not drawn here is a bug.
@@ -159,7 +159,7 @@ export interface Batch {
   /** Batch whose failed lines this one retries. */
   retryOf: string | null;
   /** Tier of a group of single requests (core/request-group.ts); null for a batch. */
-  tier: RequestTier | null;
+  tier: ServiceTier | null;
   /** Lifetime of the result files in milliseconds. */
   resultTtlMs: number;
   createdAt: number;

@@ -1,5 +1,6 @@
 import type { Budget } from './budget.ts';
 import { type CallerLimits, type LimitChanges, type Limits, priorities } from './limits.ts';
+import type { ServiceTier } from './service-tier.ts';
 
 export interface Org {
   id: string;
@@ -67,6 +68,8 @@ export interface ApiKey {
   maxPriority: number;
   /** Limit of the spending of its family, beside that of its org; null for none. All keys of a family have the same. */
   budget: Budget | null;
+  /** Tier of its single requests that leave the choice to it; null for `default`. */
+  serviceTier: ServiceTier | null;
 }
 
 export function isExpired({ expiresAt }: Pick<ApiKey, 'expiresAt'>, now: number): boolean {
@@ -85,6 +88,7 @@ export const keyDefaults = {
   disabledAt: null,
   maxPriority: priorities.max,
   budget: null,
+  serviceTier: null,
   family: null,
   replacedBy: null,
 } as const;
@@ -118,6 +122,8 @@ export interface KeyChanges {
   /** Null removes the budget. */
   budget?: Budget | null;
   maxPriority?: number;
+  /** Null for none. */
+  serviceTier?: ServiceTier | null;
   /** Disabling again keeps the first instant. */
   disabled?: boolean;
 }
@@ -140,6 +146,8 @@ export interface Caller {
   weight?: number;
   /** Highest priority of new batches; any if absent. */
   maxPriority?: number;
+  /** Tier of single requests that leave the choice to the key; `default` if absent. */
+  serviceTier?: ServiceTier;
   /** True for an owner whose org is disabled: an operator acts for it, but it gets no new batches. */
   isOrgDisabled?: boolean;
 }

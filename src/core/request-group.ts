@@ -10,10 +10,6 @@ export function isGroup(batchId: string): boolean {
   return batchId.startsWith(prefix);
 }
 
-/** Tiers of single requests: `flex` has the price and the order of batches. */
-export const requestTiers = ['default', 'flex'] as const;
-export type RequestTier = (typeof requestTiers)[number];
-
 /** Line of a batch or of a group. */
 export interface LinePlace {
   batchId: string;

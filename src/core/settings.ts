@@ -27,6 +27,7 @@ export function keySettings(key: ApiKey) {
     models: key.models,
     limits: namedLimits(key.limits),
     priority: key.maxPriority,
+    service_tier: key.serviceTier,
     budget: key.budget && budgetSettings(key.budget),
     expires_at: key.expiresAt === null ? null : isoSeconds(key.expiresAt),
     disabled: key.disabledAt !== null,

@@ -1,6 +1,17 @@
+import { type ServiceTier, serviceTiers } from './service-tier.ts';
 import type { Usage } from './usage.ts';
 
-export const usageGroups = ['day', 'hour', 'model', 'org', 'key', 'endpoint', 'batch', 'tag'] as const;
+export const usageGroups = [
+  'day',
+  'hour',
+  'model',
+  'org',
+  'key',
+  'endpoint',
+  'batch',
+  'tier',
+  'tag',
+] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 /** Members of a row of usage that hold the values of its groups. */
@@ -12,23 +23,32 @@ export const groupMembers = {
   key: 'key_id',
   endpoint: 'endpoint',
   batch: 'batch_id',
+  tier: 'tier',
   tag: 'tag',
 } as const satisfies Record<UsageGroup, string>;
 
 /** Days for which usage is known by the hour. */
 export const hourlyDays = 40;
 
-/** Source of the ledger rows of the single requests of a key. */
+/** Tiers of usage: those of single requests, and `batch` for lines of batches. */
+export const usageTiers = [...serviceTiers, 'batch'] as const;
+
+/** Start of the source of ledger rows at the tier `flex`. All sources but those of batches are at the tier `default` otherwise. */
+export const flexSource = 'flex:';
+
+/** Source of the ledger rows of the single requests of a key at a tier; `default` if absent. */
 export function singlesOf({
   keyId,
   endpoint,
   tag,
+  tier,
 }: {
   keyId: string | null;
   endpoint: string;
   tag: string;
+  tier?: ServiceTier | null;
 }): string {
-  return `single:${keyId ?? ''}:${endpoint}:${tag}`;
+  return `${tier === 'flex' ? flexSource : 'single:'}${keyId ?? ''}:${endpoint}:${tag}`;
 }
 
 /** Query of a range of time: UTC days such as `2026-11-21`, or hours such as `2026-11-21T09`. */

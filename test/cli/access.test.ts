@@ -50,7 +50,16 @@ it('sets and lifts limits of an org, which it finds by name, and disables it', a
 it('changes, rotates, disables and enables keys', async () => {
   const made = await json('keys', 'create', '--org', 'default', '--models', 'tiny', '--priority', '3');
   const opened = await json('keys', 'update', made.id, '--models', 'all', '--limit', 'open_batches=2');
-  expect(opened).toMatchObject({ models: null, priority: 3, limits: { open_batches: 2 } });
+  expect(opened).toMatchObject({
+    models: null,
+    priority: 3,
+    service_tier: null,
+    limits: { open_batches: 2 },
+  });
+  expect((await cli('keys', 'update', made.id, '--service-tier', 'flex')).out).toMatch(
+    /^service tier +flex$/m,
+  );
+  expect((await json('keys', 'update', made.id, '--service-tier', 'none')).service_tier).toBeNull();
   expect((await json('keys', 'update', made.id, '--expires', '2100-01-01T00:00:00Z')).expires_at).toBe(
     '2100-01-01T00:00:00Z',
   );

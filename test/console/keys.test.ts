@@ -64,6 +64,7 @@ function keysTests(chromium: Browser): void {
     await press(page, 'Create key');
     await page.getByRole('alert').getByText('unknown model').waitFor();
     await page.getByLabel('Models').fill('tiny');
+    await page.getByLabel('Service tier').selectOption('flex');
     await expectAccessible(page);
     await press(page, 'Create key');
     const first = await takeSecret(page);

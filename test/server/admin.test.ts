@@ -269,14 +269,27 @@ describe('keys', () => {
     const made = await admin('POST', 'keys', {
       org_id: org,
       priority: 7,
+      service_tier: 'flex',
       limits: { concurrent_requests: 3 },
       models: ['tiny'],
       expires_at: '2100-01-01T00:00:00Z',
     });
-    expect(made.json).toMatchObject({ priority: 7, limits: { concurrent_requests: 3 }, disabled: false });
+    expect(made.json).toMatchObject({
+      priority: 7,
+      service_tier: 'flex',
+      limits: { concurrent_requests: 3 },
+      disabled: false,
+    });
     const { key, ...shown } = made.json;
     expect((await admin('GET', `keys/${shown.id}`)).json).toEqual(shown);
-    const changes = { name: 'ci', priority: 0, models: null, expires_at: null, scopes: ['files'] };
+    const changes = {
+      name: 'ci',
+      priority: 0,
+      service_tier: null,
+      models: null,
+      expires_at: null,
+      scopes: ['files'],
+    };
     const limits = { concurrent_requests: null, queued_tokens: { default: 9 } };
     const changed = await admin('PATCH', `keys/${shown.id}`, { ...changes, limits });
     expect(changed.json).toEqual({ ...shown, ...changes, limits: { queued_tokens: { tiny: 9 } } });
@@ -299,6 +312,7 @@ describe('keys', () => {
 
   it.each<[object, string]>([
     [{ priority: 10 }, 'priority'],
+    [{ service_tier: 'priority' }, 'service_tier'],
     [{ limits: { weight: 1 } }, 'limits.weight'],
     [{ models: ['nope'] }, 'models[0]'],
     [{ expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],

@@ -31,7 +31,7 @@ beforeAll(async () => {
   });
   await addToLedger(app.store, [
     used('2026-11-19T09', '/v1/chat/completions', 'single:1'),
-    used('2026-11-19T10', '/v1/messages', 'single:2', { model: 'other' }),
+    used('2026-11-19T10', '/v1/messages', 'flex:key_1', { model: 'other' }),
     used('2026-11-19T10', '/v1/embeddings', 'single:3'),
     used('2026-11-21T12', '/v1/chat/completions', 'batch_1', { orgId: orgs.b }),
     used('2026-11-21T12', '/v1/chat/completions', 'batch_2', { orgId: orgs.b }),
@@ -134,6 +134,7 @@ describe("usage in OpenAI's form, read by OpenAI's SDK", () => {
         project_id: null,
         line_item: 'other',
         api_key_id: null,
+        service_tier: null,
       },
       {
         object: 'organization.costs.result',
@@ -141,7 +142,25 @@ describe("usage in OpenAI's form, read by OpenAI's SDK", () => {
         project_id: null,
         line_item: 'tiny',
         api_key_id: null,
+        service_tier: null,
       },
+    ]);
+  });
+
+  it('groups by the tier that served the requests', async () => {
+    const { data } = await admin.admin.organization.usage.completions({
+      start_time: seconds(19),
+      group_by: ['service_tier'],
+    });
+    const tiers = data.flatMap(({ results }) => results as Json[]);
+    expect(tiers.map((each) => [each.service_tier, each.num_model_requests])).toEqual([
+      ['default', 2],
+      ['flex', 2],
+      ['batch', 4],
+    ]);
+    const costs = (await get(`costs?start_time=${seconds(21)}&group_by=service_tier`)).json;
+    expect(costs.data[0].results).toEqual([
+      expect.objectContaining({ service_tier: 'batch', amount: { value: 3, currency: 'usd' } }),
     ]);
   });
 

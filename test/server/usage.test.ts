@@ -283,7 +283,11 @@ describe('GET /v1/usage', () => {
     ['end=2026-11-01&end=2026-11-02', 'end', 'more than once'],
     ['start=2026-11-22', 'start', 'after end, which is 2026-11-21'],
     ['start=2025-11-20', 'start', 'at most 366 days'],
-    ['group_by=day,minute', 'group_by', 'expected any of day, hour, model, org, key, endpoint, batch, tag'],
+    [
+      'group_by=day,minute',
+      'group_by',
+      'expected any of day, hour, model, org, key, endpoint, batch, tier, tag',
+    ],
     ['group_by=day,day', 'group_by', 'each at most once'],
     ['limit=0', 'limit', 'from 1 to 10000'],
     ['after=tiny', 'after', 'is not an id of this list'],

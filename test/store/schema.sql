@@ -9,7 +9,7 @@ CREATE TABLE api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
-  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9, budget bigint, budget_period text, budget_hard integer NOT NULL DEFAULT 1, used_up_at bigint, family text, replaced_by text);
+  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9, budget bigint, budget_period text, budget_hard integer NOT NULL DEFAULT 1, used_up_at bigint, family text, replaced_by text, service_tier text);
 
 CREATE INDEX api_keys_by_family ON api_keys (family) WHERE family IS NOT NULL;
 

@@ -1,6 +1,6 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Caller } from '../../core/org.ts';
-import type { RequestTier } from '../../core/request-group.ts';
+import type { ServiceTier } from '../../core/service-tier.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 
 /** Single request that runs through the batch engine. */
@@ -8,7 +8,7 @@ export interface DurableRequest {
   endpoint: BatchEndpoint;
   /** Checked body that is not to be streamed, and its JSON text. */
   body: { value: Record<string, unknown>; text: string };
-  tier: RequestTier;
+  tier: ServiceTier;
   /** Tag of the usage. */
   tag: string;
   /** Milliseconds until it ends with `resource_unavailable`. */

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { dayMs, isoSeconds } from '../../base/clock.ts';
 import type { RemoteKey } from '../../client/resources.ts';
 import { priorities } from '../../core/limits.ts';
+import { serviceTiers } from '../../core/service-tier.ts';
 import type { LimitsBody } from '../../wire/admin/limits.ts';
 import { parseInstant } from '../../wire/shared/instant.ts';
 import { CliError } from '../shared/exit-codes.ts';
@@ -26,6 +27,7 @@ interface Fields {
   limit?: LimitsBody;
   budget?: string;
   priority?: number;
+  serviceTier?: string;
 }
 
 const settings = [
@@ -44,6 +46,10 @@ const settings = [
   new Option('--priority <n>', 'highest priority of its batches (new keys: 9)').argParser(
     wholeNumber('--priority', priorities.min, priorities.max),
   ),
+  new Option(
+    '--service-tier <tier>',
+    'tier of its single requests that name none: flex (batch price), default or none (new keys: none)',
+  ).choices([...serviceTiers, 'none']),
 ];
 
 const create = queryCommand({
@@ -106,7 +112,10 @@ const update = queryCommand({
   ],
   ask(client, id, fields: Fields) {
     const body = toBody(fields);
-    requireChange(body, '--name, --scopes, --models, --expires, --limit, --budget or --priority');
+    requireChange(
+      body,
+      '--name, --scopes, --models, --expires, --limit, --budget, --priority or --service-tier',
+    );
     return client.keys.update(id, body);
   },
   show: showKey,
@@ -156,7 +165,7 @@ const revoke = queryCommand({
 
 export const keys = group('keys', [create, list, get, update, rotate, disable, enable, revoke]);
 
-function toBody({ name, scopes, models, expires, limit, budget, priority }: Fields) {
+function toBody({ name, scopes, models, expires, limit, budget, priority, serviceTier }: Fields) {
   return {
     name,
     scopes,
@@ -165,6 +174,7 @@ function toBody({ name, scopes, models, expires, limit, budget, priority }: Fiel
     limits: limit,
     budget: readBudget(budget),
     priority,
+    service_tier: serviceTier === 'none' ? null : serviceTier,
   };
 }
 
@@ -192,6 +202,7 @@ function showKey(key: RemoteKey, terminal: Terminal): void {
     ['limits', limitsText(key.limits)],
     ['budget', budgetText(key.budget)],
     ['priority', String(key.priority)],
+    ['service tier', key.service_tier ?? undefined],
     ['ends', stateText(key)],
     ['replaced by', key.replaced_by ?? undefined],
     ['key', key.key],

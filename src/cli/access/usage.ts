@@ -26,7 +26,7 @@ export const usage = queryCommand({
     new Option('--end <day>', 'last day (UTC), inclusive (default: today)'),
     new Option(
       '--group-by <groups>',
-      'day, hour, model, org, key, endpoint, batch or tag, separated by commas (default: day,model)',
+      'day, hour, model, org, key, endpoint, batch, tier or tag, separated by commas (default: day,model)',
     ),
     new Option('--org <org>', 'only this org, given by its id or name (admin key)').conflicts('all'),
     new Option('--all', 'all orgs (admin key), as without an API key and with --group-by org'),

@@ -2,6 +2,7 @@ import { auditActions } from '../../core/audit.ts';
 import { budgetPeriods } from '../../core/budget.ts';
 import { limitFields } from '../../core/limits.ts';
 import { scopes } from '../../core/org.ts';
+import { serviceTiers } from '../../core/service-tier.ts';
 import { sealStates } from '../../core/secrets-key.ts';
 import * as t from '../../wire/schema/schema.ts';
 import { closed, decimal, instant, instantOrNull, titled } from './answer-schemas.ts';
@@ -59,6 +60,11 @@ const keyFields = {
   models: t.orNull(t.array(t.string())),
   limits,
   priority: t.integer({ description: 'Highest priority that batches of the key may have.' }),
+  service_tier: {
+    ...t.oneOfOrNull(serviceTiers),
+    description:
+      'Tier of single requests of the key without a service_tier or with "auto"; null for default.',
+  },
   budget: budget('Budget in USD, beside that of the org; null for an unlimited one.'),
   created_at: instant,
   expires_at: instantOrNull,

@@ -1,5 +1,5 @@
 import { budgetPeriods } from '../../core/budget.ts';
-import { usageGroups } from '../../core/usage-report.ts';
+import { usageGroups, usageTiers } from '../../core/usage-report.ts';
 import * as t from '../../wire/schema/schema.ts';
 import { closed, decimal, instantOrNull, pageOf } from './answer-schemas.ts';
 
@@ -26,6 +26,7 @@ const usageRow = {
   'key_name?': t.stringOrNull(),
   'endpoint?': t.orNull(t.string()),
   'batch_id?': t.orNull(t.string()),
+  'tier?': t.oneOf(usageTiers, { description: 'Tier that served the requests; batch for lines of batches.' }),
   'tag?': t.orNull(t.string({ description: 'Value of the metadata member `tag`, or as configured.' })),
   ...used,
 };
@@ -46,7 +47,7 @@ const bucketResult = t.object(
     'model?': t.stringOrNull(),
     'line_item?': t.stringOrNull({ description: 'Model.' }),
     'batch?': t.booleanOrNull(),
-    'service_tier?': t.stringOrNull(),
+    'service_tier?': t.oneOfOrNull(usageTiers),
   },
   closed,
 );

@@ -20,6 +20,7 @@ import { batchHistories } from './0017-batch-histories.ts';
 import { requestGroups } from './0018-request-groups.ts';
 import { fieldWarnings } from './0019-field-warnings.ts';
 import { deletedBatches } from './0020-deleted-batches.ts';
+import { keyTiers } from './0021-key-tiers.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -44,6 +45,7 @@ export const migrations: readonly Migration[] = [
   requestGroups,
   fieldWarnings,
   deletedBatches,
+  keyTiers,
 ];
 
 /**

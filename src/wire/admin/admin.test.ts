@@ -104,6 +104,7 @@ describe('keys', () => {
       name: 'ci',
       prefix: 'sk-offpeak-ab...wxyz',
       scopes: ['files'],
+      service_tier: null,
       models: null,
       limits: {},
       priority: 9,

@@ -10,12 +10,14 @@ import {
   type NewKey,
   scopes,
 } from '../../core/org.ts';
+import { type ServiceTier, serviceTiers } from '../../core/service-tier.ts';
 import { keySettings } from '../../core/settings.ts';
 import { describe } from '../schema/explain.ts';
 import {
   string,
   object,
   oneOf,
+  oneOfOrNull,
   stringOrNull,
   orNull,
   array,
@@ -59,6 +61,11 @@ const settings = {
     maximum: priorities.max,
     description: `Highest priority that batches of the key may have; ${keyDefaults.maxPriority} for a new key.`,
   }),
+  'service_tier?': {
+    ...oneOfOrNull(serviceTiers),
+    description:
+      'Tier of single requests of the key without a service_tier or with "auto"; null for default.',
+  },
 };
 
 /** Body of `POST /v1/admin/keys`. */
@@ -102,6 +109,7 @@ interface Settings {
   limits?: LimitsBody;
   budget?: BudgetBody;
   priority?: number | null;
+  service_tier?: ServiceTier | null;
 }
 
 const checks = {
@@ -139,6 +147,7 @@ function readSettings({
   limits,
   budget,
   priority,
+  service_tier: serviceTier,
 }: Settings): KeyChanges {
   return {
     ...omitNullish({ name, scopes: named, maxPriority: priority }),
@@ -146,6 +155,7 @@ function readSettings({
     ...(expiry !== undefined && { expiresAt: expiry === null ? null : readExpiry(expiry) }),
     ...(limits !== undefined && { limits: readLimits(limits) }),
     ...(budget !== undefined && { budget: readBudget(budget) }),
+    ...(serviceTier !== undefined && { serviceTier }),
   };
 }
 

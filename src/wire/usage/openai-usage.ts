@@ -35,10 +35,11 @@ const groups: Record<Report, Readonly<Record<string, UsageGroup | null>>> = {
     api_key_id: 'key',
     model: 'model',
     batch: 'batch',
-    service_tier: null,
+    service_tier: 'tier',
   },
   embeddings: { project_id: 'org', user_id: null, api_key_id: 'key', model: 'model' },
-  costs: { project_id: 'org', line_item: 'model', api_key_id: 'key' },
+  // OpenAI's costs have no tier.
+  costs: { project_id: 'org', line_item: 'model', api_key_id: 'key', service_tier: 'tier' },
 };
 /** Lists, whose names SDKs send with brackets. */
 const lists = words('project_ids user_ids api_key_ids models group_by');

@@ -134,7 +134,11 @@ export function keyTests(on: Stores): void {
         disabledAt: start + 1,
       });
       const open = { models: null, expiresAt: null, disabled: false, scopes: ['admin' as const] };
-      const others = { maxPriority: 3, limits: { openBatches: null, storedBytes: 2 } };
+      const others = {
+        maxPriority: 3,
+        serviceTier: 'flex' as const,
+        limits: { openBatches: null, storedBytes: 2 },
+      };
       const changed = {
         ...key,
         name: 'ci',
@@ -142,6 +146,7 @@ export function keyTests(on: Stores): void {
         expiresAt: null,
         scopes: ['admin'],
         maxPriority: 3,
+        serviceTier: 'flex',
       };
       expect(await on.store.keys.update(key.id, { ...open, ...others }, start)).toEqual({
         ...changed,
@@ -157,6 +162,7 @@ export function keyTests(on: Stores): void {
         models: ['m1'],
         limits: { openBatches: 1 },
         expiresAt: start + 50,
+        serviceTier: 'flex',
         lastUsedAt: 5,
       });
       await on.store.keys.insert(key, 'h1');

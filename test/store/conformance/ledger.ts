@@ -246,6 +246,31 @@ export function ledgerTests(on: Stores): void {
         ]);
       });
 
+      test('by tier, which follows from the source', async () => {
+        await on.store.orgs.insert(makeOrg({ id: 'org_a' }));
+        const batch = await addBatch(on.store);
+        await claimOf(on.store, 'w', batch.id);
+        await on.store.results.record('w', [output(batch, 0)], [], Date.parse('2026-11-21'));
+        const of = { keyId: 'key_a', endpoint: '/v1/messages', tag: '' };
+        const sources = [
+          singlesOf(of),
+          singlesOf({ ...of, tier: 'default' }),
+          singlesOf({ ...of, tier: 'flex' }),
+        ];
+        expect(sources[0]).toBe(sources[1]);
+        await add({}, ...[...new Set(sources)].map((sourceId) => ({ sourceId })));
+        const requestsOf = async (groups: UsageQuery['groups']) =>
+          (await usage({ groups })).rows.map(({ groupValues: values, requests }) => [...values, requests]);
+        const expected = [
+          ['batch', batch.id, 1],
+          ['default', '', 2],
+          ['flex', '', 1],
+        ];
+        expect(await requestsOf(['tier', 'batch'])).toEqual(expected);
+        await on.store.ledger.rollUp('2026-11-22', 10);
+        expect(await requestsOf(['tier', 'batch'])).toEqual(expected);
+      });
+
       test('in pages, each of which reads only the days before the previous page', async () => {
         for (const id of ['org_a', 'org_b']) await on.store.orgs.insert(makeOrg({ id }));
         const day = (n: number) => `2026-11-${String(n).padStart(2, '0')}`;

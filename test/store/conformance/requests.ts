@@ -139,7 +139,7 @@ export function requestTests(on: Stores): void {
     test('are billed to their key, in one row for all groups', async () => {
       const [one, two] = [await ended(['a', 'b']), await ended(['c'])];
       expect(await on.store.ledger.forSources([one.id, two.id])).toEqual([]);
-      const rows = await on.store.ledger.forSources(['single:key_a:/v1/chat/completions:']);
+      const rows = await on.store.ledger.forSources(['flex:key_a:/v1/chat/completions:']);
       expect(rows.map(({ requests }) => requests)).toEqual([3]);
     });
 

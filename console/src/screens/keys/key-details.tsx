@@ -64,6 +64,7 @@ export function KeyDetails({ shown: key, canChange, onEdit, onRotate, onEnd, onC
           { label: 'Scopes', value: key.scopes.join(', ') },
           { label: 'Models', value: key.models?.join(', ') ?? 'All' },
           { label: 'Priority', value: `Up to ${key.priority}` },
+          ...(key.service_tier === null ? [] : [{ label: 'Service tier', value: key.service_tier }]),
           ...settingFacts(key),
           { label: 'Created', value: <Time at={key.created_at} /> },
           { label: 'Last used', value: key.last_used_at === null ? 'Never' : <Time at={key.last_used_at} /> },

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { defaultScopes, type KeyScope, scopes } from '../../../../src/core/org.ts';
+import { type ServiceTier, serviceTiers } from '../../../../src/core/service-tier.ts';
 import { api, bodyOf } from '../../api/client.ts';
 import { changesOf, toDraft } from './draft.ts';
 import { NumberField, SelectField, TextField } from './fields.tsx';
@@ -28,6 +29,7 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
   const oldDay = key?.expires_at?.slice(0, 10) ?? '';
   const [lastDay, setLastDay] = useState(oldDay);
   const [priority, setPriority] = useState(String(key?.priority ?? 9));
+  const [tier, setTier] = useState<ServiceTier | ''>(key?.service_tier ?? '');
 
   const save = useChange(async (): Promise<NewKey | undefined> => {
     const names = models.split(',').flatMap((name) => name.trim() || []);
@@ -36,6 +38,7 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
       scopes: [...chosen],
       models: names.length > 0 ? names : null,
       priority: Number(priority),
+      service_tier: tier === '' ? null : tier,
       ...(lastDay !== oldDay && { expires_at: lastDay === '' ? null : `${lastDay}T23:59:59Z` }),
     };
     if (!key) return bodyOf(api.POST('/v1/admin/keys', { body: { ...body, org_id: orgId } }));
@@ -96,6 +99,19 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
           value={priority}
           onChange={setPriority}
         />
+        <SelectField
+          label="Service tier"
+          hint="Of single requests without one"
+          value={tier}
+          onChange={(chosen) => setTier(tierOf(chosen))}
+        >
+          <option value="">None: answered at once</option>
+          {serviceTiers.map((each) => (
+            <option key={each} value={each}>
+              {tierLabels[each]}
+            </option>
+          ))}
+        </SelectField>
       </div>
       <fieldset className={css.group}>
         <legend>Scopes</legend>
@@ -119,6 +135,15 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
       <SettingsFields draft={draft} onChange={setDraft} />
     </FormDialog>
   );
+}
+
+const tierLabels: Readonly<Record<ServiceTier, string>> = {
+  default: 'Default: answered at once',
+  flex: 'Flex: at the batch price',
+};
+
+function tierOf(value: string): ServiceTier | '' {
+  return serviceTiers.find((tier) => tier === value) ?? '';
 }
 
 const scopeLabels: Readonly<Record<KeyScope, string>> = {

@@ -17,6 +17,7 @@ export const groupLabels: Readonly<Record<Group, string>> = {
   key: 'Key',
   endpoint: 'Endpoint',
   batch: 'Batch',
+  tier: 'Service tier',
   tag: 'Tag',
 };
 

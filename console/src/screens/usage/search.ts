@@ -1,7 +1,7 @@
 export const ranges = ['7d', '30d', '90d', 'month', 'last-month'] as const;
 export type Range = (typeof ranges)[number];
 
-export const groups = ['model', 'org', 'key', 'endpoint', 'batch', 'tag'] as const;
+export const groups = ['model', 'org', 'key', 'endpoint', 'batch', 'tier', 'tag'] as const;
 export type Group = (typeof groups)[number];
 
 export const measures = ['amount', 'requests', 'tokens'] as const;

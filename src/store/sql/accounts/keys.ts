@@ -19,7 +19,7 @@ type KeyRow = StoredKey & BudgetColumns;
 
 const json = ['scopes', 'models', 'limits'] as const;
 const columns = [
-  'id orgId family replacedBy name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority',
+  'id orgId family replacedBy name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority serviceTier',
   'budget budgetPeriod budgetHard usedUpAt hash',
 ] as const;
 const keys = tableOf<KeyRow & { hash: string }, 'hash'>('api_keys', { json, unread: ['hash'] })(...columns);

@@ -1,17 +1,20 @@
 import { costParts } from '../../../core/price.ts';
-import type {
-  UsageColumns,
-  UsageFilter,
-  UsageGroup,
-  UsagePart,
-  UsageCursor,
-  UsageQuery,
+import {
+  flexSource,
+  type UsageColumns,
+  type UsageFilter,
+  type UsageGroup,
+  type UsagePart,
+  type UsageCursor,
+  type UsageQuery,
 } from '../../../core/usage-report.ts';
 import { figureNames, groupKey, UsageSums } from '../../../core/usage-sums.ts';
 import { heavySlices } from '../../../base/loop-slices.ts';
 import type { Db, Queries } from '../../db.ts';
 import { tuples } from '../statement.ts';
 import { conditions, type Where } from '../table.ts';
+
+const isOfBatch = `source_id LIKE 'batch!_%' ESCAPE '!'`;
 
 const columns: Record<UsageGroup, string> = {
   day: 'substr(day, 1, 10)',
@@ -21,7 +24,8 @@ const columns: Record<UsageGroup, string> = {
   model: 'model',
   org: 'org_id',
   key: "COALESCE(key_id, '')",
-  batch: "CASE WHEN source_id LIKE 'batch!_%' ESCAPE '!' THEN source_id ELSE '' END",
+  batch: `CASE WHEN ${isOfBatch} THEN source_id ELSE '' END`,
+  tier: `CASE WHEN ${isOfBatch} THEN 'batch' WHEN source_id LIKE '${flexSource}%' THEN 'flex' ELSE 'default' END`,
 };
 
 const figureColumns: Record<(typeof figureNames)[number], string> = {
@@ -135,7 +139,7 @@ function matching({ orgs, keys, models, endpoints, exceptEndpoints, batch }: Usa
     ...among('model', models),
     ...among('endpoint', endpoints),
     ...among('endpoint', exceptEndpoints, 'NOT'),
-    ...(batch !== undefined && { [`source_id ${batch ? '' : 'NOT'} LIKE 'batch!_%' ESCAPE '!'`]: [] }),
+    ...(batch !== undefined && { [batch ? isOfBatch : `NOT ${isOfBatch}`]: [] }),
   };
 }
 

@@ -148,7 +148,7 @@ function bill(batch: BatchState, results: ResultRow[], hour: string): LedgerEntr
     (result) => result.model,
   );
   return [...paid].map(([model, lines]) => ({
-    // The requests of a group are billed as those of its key.
+    // The requests of a group are billed as those of its key at its tier.
     sourceId: isGroup(batch.id) ? singlesOf(batch) : batch.id,
     orgId: batch.orgId,
     keyId: batch.keyId,
