@@ -41,6 +41,7 @@ import { createRequestLimiter } from './limits/create-limiter.ts';
 import { createLimitReport } from './limits/limit-report.ts';
 import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts';
 import { createControls } from './operator/controls.ts';
+import { finishAnswer } from './responses/finish-answer.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createSurfaces } from './server/surfaces.ts';
@@ -221,6 +222,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     batch: { ...config.batch, endpoints: config.batch.compatibleEndpoints },
     usageTag: config.usageTag,
     process: { version: packageVersion(), host: hostname(), pid: process.pid },
+    finishAnswer,
     exclusive,
   });
   const responses = createResponses({

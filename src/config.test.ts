@@ -53,6 +53,7 @@ describe('without a file', () => {
       priceFactor: 0.5,
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,
+      flexTimeoutMs: 900_000,
       cancelGraceMs: 500,
       dates: 'iso',
       lostModelAfterMs: 600_000,

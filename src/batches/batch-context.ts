@@ -10,6 +10,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import type { CallTracer } from '../core/call-trace.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import type { Catalog } from '../core/model.ts';
+import type { FinishAnswer } from '../core/stored-answer.ts';
 import type { QueueLimits } from '../core/queue-limits.ts';
 import type { Files } from '../files/files.ts';
 import type { Peers } from '../inference/peers.ts';
@@ -48,6 +49,8 @@ export interface BatchesDeps {
   ids: Ids;
   random: Random;
   log: Log;
+  /** Completes the answers of single requests, which are returned as they are if absent. */
+  finishAnswer?: FinishAnswer;
   /** Throws while the disk has no room for new batches. */
   requireDisk: () => void;
   limits: BatchLimits & { storedBytes: number; lineBytes: number };
@@ -59,6 +62,8 @@ export interface BatchesDeps {
     completionWindowMs: number;
     cancelGraceMs: number;
     lostModelAfterMs: number;
+    /** Time that a request at the tier `flex` has; `defaultFlexTimeoutMs` if absent. */
+    flexTimeoutMs?: number;
   };
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;

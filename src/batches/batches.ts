@@ -98,6 +98,8 @@ export interface Batches extends Service {
    * @throws ApiError `not_found`
    */
   line(caller: Caller, id: string, name: string, signal: AbortSignal): Promise<LineDetail>;
+  /** Time that a request at the tier `flex` has, in milliseconds. */
+  readonly flexTimeoutMs: number;
   /** Single requests that run through the engine. */
   readonly requests: DurableRequests;
   /** Actions on many batches. */

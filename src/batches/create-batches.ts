@@ -1,4 +1,4 @@
-import { type Batch, isFinal } from '../core/batch.ts';
+import { type Batch, defaultFlexTimeoutMs, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import { isGroup } from '../core/request-group.ts';
@@ -201,6 +201,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     requests,
     processId: worker,
     windowMs: settings.completionWindowMs,
+    flexTimeoutMs: settings.flexTimeoutMs ?? defaultFlexTimeoutMs,
 
     openWork: () => openWork.read(),
     modelWaiting: (model) => waitSources.pausing(null, model) ?? waitSources.waiting(model),

@@ -5,6 +5,7 @@ import {
   compatibleLimits,
   dateForms,
   defaultEndpoints,
+  defaultFlexTimeoutMs,
   defaultLimits,
 } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
@@ -121,6 +122,7 @@ export function batch(
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
+    flexTimeoutMs: check.duration(fields.flex_timeout) ?? defaultFlexTimeoutMs,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 500,
     dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,

@@ -52,6 +52,9 @@ export type BatchEndpoint = (typeof batchEndpoints)[number];
 /** Default limits of one batch at `/v1`. */
 export const defaultLimits = { requests: 10_000, bytes: 33_554_432, lineBytes: 8_388_608 };
 
+/** Time that a single request at the tier `flex` has: the caller waits. */
+export const defaultFlexTimeoutMs = 900_000;
+
 /** Endpoints of batches that are open at `/v1` by default. */
 export const defaultEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
 

@@ -73,6 +73,8 @@ export interface Config {
     priceFactor: number;
     resultTtlMs: number;
     completionWindowMs: number;
+    /** Time that a single request at the tier `flex` has. */
+    flexTimeoutMs: number;
     cancelGraceMs: number;
     dates: DateForm;
     /** Lines fail after no process has served their model for this long. */

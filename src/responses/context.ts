@@ -6,6 +6,9 @@ import type { ConversationStore } from '../store/contract/conversations.ts';
 import type { ResponseStore } from '../store/contract/responses.ts';
 import type { Quota } from './quota.ts';
 
+/** Retention of stored responses and chat completions: 30 days. */
+export const ttlMs = 30 * 86_400_000;
+
 /** Collaborators and limits that the parts of the service share. */
 export interface ResponsesContext {
   store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };

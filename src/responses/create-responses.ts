@@ -26,11 +26,12 @@ import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/res
 import { createBackground } from './background.ts';
 import { createConversations } from './conversations.ts';
 import { createStoredChats } from './stored-chats.ts';
-import type { ResponsesContext } from './context.ts';
+import { type ResponsesContext, ttlMs } from './context.ts';
 import { createPreparer, type PreparedResponse } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
 import { conversationTurn } from './conversation-turn.ts';
+import { durableBody } from './durable-body.ts';
 import { createSession, type SessionMemory } from './session.ts';
 import { createStoredResponses } from './stored-responses.ts';
 import { toTexts } from './stored-body.ts';
@@ -56,8 +57,6 @@ export interface ResponsesDeps {
 /** Native events get their ids and numbers in `NativeResponseStream`. */
 const asItIs = (event: NativeEvent) => event;
 
-/** Retention of stored responses: 30 days. */
-const ttlMs = 30 * 86_400_000;
 /** Conversations of the largest size that fit in memory together; one org may use a quarter. */
 const maxConversations = 16;
 /** Requests of one org that may wait for memory. */
@@ -286,6 +285,25 @@ export function createResponses(deps: ResponsesDeps): Responses {
       if (!request.value.background) return yield* streamed(request, call);
       const { id } = await startInBackground(request, call);
       yield* stored.events(call.caller, id, -1, call.signal);
+    },
+
+    async durable(request, call) {
+      const prepared = await prepare.make(request, call);
+      const { items, chat, paths } = prepared;
+      try {
+        requireReadable(items);
+      } catch (error) {
+        prepared.leave();
+        throw remapError(error, chat, paths());
+      }
+      return {
+        body: durableBody(request, items),
+        release() {
+          prepared.leave();
+          // The batch engine has stored the answer.
+          quota.forget(call.caller);
+        },
+      };
     },
 
     compact: (request, call) =>

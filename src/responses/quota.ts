@@ -85,6 +85,12 @@ export function createQuota(store: StorageStore, defaults: QuotaLimits, requireD
 
     /** Updates the sums of orgs and keys after a write. */
     note,
+
+    /** Makes the next reservation read the sums of a caller, after a write whose sums are unknown here. */
+    forget(caller: Caller) {
+      stored.delete(caller.orgId);
+      stored.delete(familyOf(caller));
+    },
   };
 }
 

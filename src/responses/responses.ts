@@ -29,6 +29,14 @@ export interface Responses extends Service {
   create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
   /** Streams events. The response is stored before the last one. */
   stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents;
+  /**
+   * Prepares a request for the batch engine, which stores its answer: the body has the whole conversation as its input, and the
+   * quota of its answer is reserved until `release`.
+   */
+  durable(
+    request: JsonBody<ResponsesRequest>,
+    call: Pick<InteractiveCall, 'caller' | 'signal'>,
+  ): Promise<{ body: JsonBody<ResponsesRequest>; release: () => void }>;
   open(caller: Caller): ResponseSession;
   get(caller: Caller, id: string): Promise<ResponseBody>;
   /** Replays the events of a stored response after `startingAfter`; waits for an unfinished one. */

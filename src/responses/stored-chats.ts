@@ -99,6 +99,18 @@ export function createStoredChats(context: ResponsesContext) {
       };
     },
 
+    /**
+     * Reserves quota for a chat that the batch engine stores; the returned function releases it.
+     * @throws ApiError `storage_quota_exceeded` (402)
+     */
+    async reserveBytes(caller: Caller, bytes: number) {
+      const leave = await quota.reserve(caller, bytes);
+      return () => {
+        leave();
+        quota.forget(caller);
+      };
+    },
+
     get: async ({ orgId }: Caller, id: string) =>
       present(required(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
 

@@ -6,7 +6,12 @@ type Headers = Record<string, string>;
 export type Answer =
   | { kind: 'json'; status: number; headers: Headers; text: string }
   | { kind: 'bytes'; status: 200 | 206; headers: Headers; bytes: AsyncIterable<Uint8Array> | null }
-  | { kind: 'events'; events: AsyncIterable<string | Uint8Array>; failed: (error: ApiError) => string };
+  | {
+      kind: 'events';
+      headers: Headers;
+      events: AsyncIterable<string | Uint8Array>;
+      failed: (error: ApiError) => string;
+    };
 
 export function json(status: number, body: object, headers: Headers = {}): Answer {
   return jsonText(status, JSON.stringify(body), headers);
@@ -33,6 +38,7 @@ export function bytes(
 export function events(
   source: AsyncIterable<string | Uint8Array>,
   failed: (error: ApiError) => string,
+  headers: Headers = {},
 ): Answer {
-  return { kind: 'events', events: source, failed };
+  return { kind: 'events', headers, events: source, failed };
 }

@@ -62,7 +62,7 @@ async function sendEvents(
   await writeEvents({
     response: reply.raw,
     takeOver: () => void reply.hijack(),
-    headers: () => reply.getHeaders() as Record<string, string>,
+    headers: () => ({ ...(reply.getHeaders() as Record<string, string>), ...answer.headers }),
     events: answer.events,
     clock: context.clock,
     signal: context.signal,

@@ -22,7 +22,6 @@ function request(content: string, more: Partial<DurableRequest> = {}): DurableRe
     endpoint: '/v1/chat/completions',
     body: { value, text },
     tier: 'flex',
-    tag: '',
     timeoutMs: 900_000,
     creation: {
       token: `h:chat:key_1:${content}`,
@@ -90,7 +89,7 @@ describe('a single request in the batch engine', () => {
     const single = await started();
     await single.settle(ask(single, request('hello')));
     const [flex] = await ledger();
-    await single.settle(ask(single, request('hello', { tier: 'default', tag: 'x' })));
+    await single.settle(ask(single, request('hello', { tier: 'default', metadata: { tag: 'x' } })));
     const whole = (await ledger()).find(({ source_id: source }) => source.endsWith(':x'));
     expect(whole!.amount / flex!.amount).toBeCloseTo(2, 3);
   });

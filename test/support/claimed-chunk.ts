@@ -17,6 +17,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     priced: [],
     prices: {},
     priceFactor: 1,
+    tier: null,
     input: fileInput(createMemoryBlobs(), 'blob_1'),
     abort: new AbortController(),
     stopping: false,

@@ -1,5 +1,6 @@
 import type { BatchEndpoint, Chunk, LineRef } from '../../core/batch.ts';
 import type { FrozenPrices } from '../../core/price.ts';
+import type { ServiceTier } from '../../core/service-tier.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { Attempts } from './retry-policy.ts';
 import type { ChunkLines } from '../lines/chunk-lines.ts';
@@ -20,6 +21,8 @@ export interface RunningBatch {
   priced: readonly string[];
   prices: Record<string, FrozenPrices>;
   priceFactor: number;
+  /** Tier of a group of single requests; null for a batch. */
+  tier: ServiceTier | null;
   input: LineInput;
   /** Aborts the calls in flight. */
   abort: AbortController;

@@ -3,6 +3,7 @@ import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { lineRequestId, placeInGroup } from '../../core/request-group.ts';
+import { defaultTagName } from '../../core/usage-tag.ts';
 import type { CreateDeps } from '../create/create.ts';
 import { limitExceeded, limitsFor } from '../create/quota.ts';
 import type { DurableRequest, DurableRequests, SubmittedRequest } from './durable-requests.ts';
@@ -29,7 +30,7 @@ interface Entry {
 
 /** Stores the requests that arrive during a write together. */
 export function createDurableRequests(deps: DurableRequestsDeps): DurableRequests {
-  const { store, catalog, requireDisk, results, wake } = deps;
+  const { store, catalog, requireDisk, results, wake, usageTag = defaultTagName } = deps;
   const writers = new Map<string, { write: (entry: Entry) => Promise<void>; pending: number }>();
 
   async function writeGroup(entries: readonly Entry[]): Promise<void> {
@@ -92,7 +93,7 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
   return {
     async submit(caller: Caller, request: DurableRequest) {
       requireDisk();
-      const entry: Entry = { caller, request: prepareRequest(request) };
+      const entry: Entry = { caller, request: prepareRequest(request, usageTag) };
       if (!catalog.find(entry.request.model)) await catalog.refresh();
       await write(entry);
       if (entry.mismatch)

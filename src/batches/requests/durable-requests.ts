@@ -9,8 +9,8 @@ export interface DurableRequest {
   /** Checked body that is not to be streamed, and its JSON text. */
   body: { value: Record<string, unknown>; text: string };
   tier: ServiceTier;
-  /** Tag of the usage. */
-  tag: string;
+  /** Has the tag of the usage. */
+  metadata?: unknown;
   /** Milliseconds until it ends with `resource_unavailable`. */
   timeoutMs: number;
   /** Recognizes repeats. */

@@ -4,6 +4,7 @@ import type { Caller } from '../../core/org.ts';
 import { lineRequestId } from '../../core/request-group.ts';
 import { sum } from '../../base/sum.ts';
 import { IndexBuilder } from '../../files/index-builder.ts';
+import { tagOf } from '../../core/usage-tag.ts';
 import type { GroupedRequest } from '../../store/contract/requests.ts';
 import { lineFormats, type LinePrompt } from '../../wire/batch/line-formats.ts';
 import { type CreateDeps, freezePrices, windowOf } from '../create/create.ts';
@@ -14,14 +15,20 @@ import type { DurableRequest } from './durable-requests.ts';
 export interface PreparedRequest extends DurableRequest {
   /** Name of the model in the body. */
   model: string;
+  /** Tag of the usage. */
+  tag: string;
   /** Null for embeddings. */
   prompt: LinePrompt | null;
 }
 
-/** @throws ApiError for a body that cannot run as a line */
-export function prepareRequest(request: DurableRequest): PreparedRequest {
+/**
+ * @param tagName metadata member whose value is the tag
+ * @throws ApiError for a body that cannot run as a line
+ */
+export function prepareRequest(request: DurableRequest, tagName: string): PreparedRequest {
   const { value } = request.body;
-  return { ...request, model: String(value['model']), prompt: lineFormats[request.endpoint].prompt(value) };
+  const prompt = lineFormats[request.endpoint].prompt(value);
+  return { ...request, model: String(value['model']), tag: tagOf(request.metadata, tagName), prompt };
 }
 
 export interface PlannedGroup {

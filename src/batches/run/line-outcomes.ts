@@ -2,6 +2,7 @@ import { noReservation, type Reservation } from '../../accounts/reservations.ts'
 import { backoffMs } from '../../base/backoff.ts';
 import type { LineRef } from '../../core/batch.ts';
 import type { CallTrace } from '../../core/call-trace.ts';
+import { familyOf } from '../../core/key-family.ts';
 import { addFailure, type LineRun } from '../../core/line.ts';
 import { ceilCost } from '../../core/price.ts';
 import type { LineAnswer } from '../../inference/inference.ts';
@@ -48,7 +49,7 @@ export interface BegunAttempt {
 
 export interface LineOutcomesDeps extends Pick<
   BatchContext,
-  'capacity' | 'clock' | 'time' | 'random' | 'log'
+  'capacity' | 'clock' | 'time' | 'random' | 'log' | 'finishAnswer'
 > {
   work: LocalWork;
   suspects: PoisonSuspects;
@@ -81,10 +82,22 @@ export class LineOutcomes {
     const run = { ...this.#ended(begun), ...(failures.length > 0 && { failures }) };
     // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
-    const result = outputResult(batch, ref.line, line.customId, paid, answer, made + 1, run);
+    const { rows, ...finished } = this.#finished(claimed, line, answer);
+    const output = outputResult(batch, ref.line, line.customId, paid, finished, made + 1, run);
+    const result = { ...output, ...(rows && { rows }) };
     reservation.charge(ceilCost(result.cost));
     this.#resolve(claimed, ref, result, reservation);
     this.#deps.warmup.answered(model, chunk.prefix);
+  }
+
+  /** Answer as it is recorded: that of a single request is completed for its client. */
+  #finished({ batch }: ClaimedChunk, line: BatchLine, { body, usage }: LineAnswer) {
+    const { finishAnswer, time } = this.#deps;
+    const { orgId, tier, endpoint } = batch;
+    if (tier === null || !finishAnswer) return { body, usage };
+    const of = { orgId, keyId: familyOf(batch), tier, endpoint, now: time.now() };
+    const { answer, rows } = finishAnswer({ ...of, request: line.body, answer: body });
+    return { body: answer, usage, rows };
   }
 
   failed(sent: SentLine, line: BatchLine, thrown: unknown, begun: BegunAttempt): void {

@@ -9,17 +9,21 @@ import {
   parseChatUpdate,
   updateChatSchema,
 } from '../../wire/chat/stored-chat.ts';
+import type { ChatBody } from '../../wire/chat/request/body.ts';
 import { parseChatRequest } from '../../wire/chat/request/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/answer/response-schema.ts';
+import { replayChat } from '../../wire/chat/stream/replay.ts';
 import { chatEvents } from '../../wire/chat/stream/sse.ts';
 import { chatErrorEvent } from '../../wire/errors/error-events.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
 import { pageOfItems, listBody } from '../../wire/shared/list-body.ts';
 import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
 import { remapError } from '../../wire/shared/path-map.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { type Answer, events, json } from '../answer.ts';
+import { answerFlex } from '../flex.ts';
 import { listAnswer } from '../list-answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
@@ -115,10 +119,12 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
 const tier = 'default';
 
 async function create(incoming: Incoming, services: Services): Promise<Answer> {
-  const { inference, responses } = services;
   const { body, caller } = incoming;
-  const { body: request, paths, calls } = parseChatRequest(body.text, reportFields(services, incoming));
-  requestedTier(request.value);
+  const { inference, responses } = services;
+  const parsed = parseChatRequest(body.text, reportFields(services, incoming));
+  const { body: request, paths, calls } = parsed;
+  if (requestedTier(request.value, caller.serviceTier) === 'flex')
+    return createFlex(incoming, services, parsed.received);
   const call = interactiveCall(incoming, request.value.metadata);
   const mapError = (error: unknown) => remapError(error, request.value, paths);
   const metadata = storedMetadata(request.value);
@@ -143,4 +149,19 @@ async function create(incoming: Incoming, services: Services): Promise<Answer> {
   } catch (error) {
     throw mapError(error);
   }
+}
+
+async function createFlex(incoming: Incoming, services: Services, body: JsonBody<ChatBody>): Promise<Answer> {
+  const { stream, stream_options: options, metadata } = body.value;
+  const isStored = storedMetadata(body.value) !== undefined;
+  const bytes = Buffer.byteLength(body.text);
+  const release = isStored ? await services.responses.chats.reserveBytes(incoming.caller, bytes) : undefined;
+  const toEvents = (answer: string) => replayChat(answer, options?.include_usage === true);
+  return answerFlex(incoming, services, {
+    endpoint: '/v1/chat/completions',
+    body,
+    metadata,
+    ...(stream && { stream: { toEvents, failed: chatErrorEvent } }),
+    ...(release && { release }),
+  });
 }

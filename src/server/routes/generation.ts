@@ -7,6 +7,7 @@ import { chatErrorEvent } from '../../wire/errors/error-events.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { events, json } from '../answer.ts';
 import { embeddingsSchema } from '../openapi/answer-schemas.ts';
+import { answerFlex } from '../flex.ts';
 import { reportFields } from '../report-fields.ts';
 import { interactiveCall } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
@@ -35,7 +36,8 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
     answer: embeddingsSchema,
     async handle(incoming, services) {
       const request = parseEmbeddingsRequest(incoming.body.text, reportFields(services, incoming));
-      requestedTier(request.value);
+      if (requestedTier(request.value, incoming.caller.serviceTier) === 'flex')
+        return answerFlex(incoming, services, { endpoint: '/v1/embeddings', body: request });
       return json(200, await services.inference.embeddings(request, interactiveCall(incoming)));
     },
   },

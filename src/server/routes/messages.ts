@@ -8,6 +8,7 @@ import {
   messagesRequestSchema,
 } from '../../wire/messages/request/request-schema.ts';
 import { messageSchema, tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
+import { replayMessage } from '../../wire/messages/stream/replay.ts';
 import { createMessageEncoder } from '../../wire/messages/stream/stream-encoder.ts';
 import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { messageErrorEvent } from '../../wire/errors/error-events.ts';
@@ -15,6 +16,7 @@ import { remapError } from '../../wire/shared/path-map.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
+import { answerFlex } from '../flex.ts';
 import { reportFields } from '../report-fields.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
@@ -50,10 +52,17 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
 
 /** Sends the request unchanged to an engine with native messages, otherwise as a chat completion. */
 async function create(incoming: Incoming, services: Services): Promise<Answer> {
-  const { inference } = services;
   const { body, caller, requestId, headers } = incoming;
+  const { inference } = services;
   const parsed = parseMessagesRequest(body.text, reportFields(services, incoming));
-  requestedTier(parsed);
+  const broken = (error: unknown) => messageErrorEvent(error, requestId);
+  if (requestedTier(parsed, caller.serviceTier) === 'flex')
+    return answerFlex(incoming, services, {
+      endpoint: '/v1/messages',
+      body: { value: parsed, text: body.text },
+      metadata: parsed.metadata,
+      ...(parsed.stream && { stream: { toEvents: replayMessage, failed: broken } }),
+    });
   const asked = prepareMessage(parsed, body.text, 'standard');
   const { chat, native, mapError } = asked;
   const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
@@ -62,7 +71,6 @@ async function create(incoming: Incoming, services: Services): Promise<Answer> {
     const message = await runRequest(inference, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);
   }
-  const broken = (error: unknown) => messageErrorEvent(error, requestId);
   if (native && inference.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
     const lists = inference.nativeStream('messages', request, call, nativeMessageEvent);

@@ -1,4 +1,6 @@
+import type { ApiError } from '../../core/errors.ts';
 import { responseErrorEvent } from '../../wire/errors/error-events.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
 import { listBody } from '../../wire/shared/list-body.ts';
 import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import {
@@ -11,14 +13,16 @@ import {
 import { parseRetrieveQuery, parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/request/compact-request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
-import type { ResponseEvent } from '../../wire/responses/responses.ts';
+import type { ResponseBody, ResponseEvent, ResponsesRequest } from '../../wire/responses/responses.ts';
+import { replayEvents } from '../../wire/responses/stream/replay.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
+import { answerFlex } from '../flex.ts';
 import { reportFields } from '../report-fields.ts';
-import { interactiveCall } from '../route.ts';
+import { type Incoming, interactiveCall, type Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
 export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Responses' }, [
@@ -32,7 +36,8 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     async handle(incoming, services) {
       const { responses } = services;
       const request = parseResponsesRequest(incoming.body.text, reportFields(services, incoming));
-      requestedTier(request.value);
+      const tier = requestedTier(request.value, incoming.caller.serviceTier);
+      if (tier === 'flex' && !request.value.background) return createFlex(incoming, services, request);
       const call = interactiveCall(incoming);
       if (request.value.stream) return responseEvents(responses.stream(request, call));
       return json(200, await responses.create(request, call));
@@ -106,6 +111,28 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     },
   },
 ]);
+
+async function createFlex(
+  incoming: Incoming,
+  services: Services,
+  request: JsonBody<ResponsesRequest>,
+): Promise<Answer> {
+  const { stream, metadata } = request.value;
+  const { body, release } = await services.responses.durable(request, incoming);
+  const failed = (error: ApiError) => responseErrorEvent(error, 0);
+  return answerFlex(incoming, services, {
+    endpoint: '/v1/responses',
+    body,
+    metadata,
+    ...(stream && { stream: { toEvents: replayResponse, failed } }),
+    release,
+  });
+}
+
+function* replayResponse(answer: string): Generator<string> {
+  for (const list of replayEvents(JSON.parse(answer) as ResponseBody, null))
+    yield list.map(typedEvent).join('');
+}
 
 /** Events of a response, each list as one string. An error becomes the event after the last one. */
 function responseEvents(lists: AsyncIterable<readonly ResponseEvent[]>): Answer {

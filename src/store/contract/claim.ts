@@ -25,7 +25,16 @@ export interface ClaimOptions {
 /** Fields of a batch for running its lines. */
 export interface ClaimedBatch extends Pick<
   Batch,
-  'id' | 'orgId' | 'keyId' | 'keyFamily' | 'endpoint' | 'due' | 'expiresAt' | 'prices' | 'priceFactor'
+  | 'id'
+  | 'orgId'
+  | 'keyId'
+  | 'keyFamily'
+  | 'endpoint'
+  | 'due'
+  | 'expiresAt'
+  | 'prices'
+  | 'priceFactor'
+  | 'tier'
 > {
   /** Weight of the org. */
   weight: number;

@@ -1,4 +1,5 @@
 import type { ResultStream } from '../../core/batch.ts';
+import type { AnswerRows } from '../../core/stored-answer.ts';
 import type { LineOutcome, LineRun } from '../../core/line.ts';
 import type { ExactCost } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -18,6 +19,8 @@ export interface LineResult {
   /** Error code; null for outputs. */
   code: string | null;
   run?: LineRun;
+  /** Rows that are stored with the result. */
+  rows?: AnswerRows;
 }
 
 export interface RecordOutcome {

@@ -32,6 +32,7 @@ import { createLocalSubjects } from '../../../src/limits/subjects.ts';
 import type { Peers } from '../../../src/inference/peers.ts';
 import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createControls } from '../../../src/operator/controls.ts';
+import { finishAnswer } from '../../../src/responses/finish-answer.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
@@ -251,6 +252,7 @@ export async function startServer(
     },
     drainMs: 1000,
     process: { version: '1.2.3', host: 'machine-1', pid: 7 },
+    finishAnswer,
     exclusive: true,
   });
   const responses = createResponses({

@@ -15,6 +15,7 @@ import {
   nextId,
   output,
   start,
+  storedBytes,
 } from '../fixtures.ts';
 
 type Options = Parameters<RequestStore['create']>[3];
@@ -134,6 +135,47 @@ export function requestTests(on: Stores): void {
         'errors',
         'output',
       ]);
+    });
+
+    test('have the rows of their answers stored with their results, once', async () => {
+      const group = await added(['a', 'b']);
+      await claimOf(on.store, 'w', group.id, { count: 9 });
+      const common = { orgId: 'org_a', keyId: 'key_a', createdAt: start, expiresAt: start + 1_000 };
+      const chat = {
+        id: nextId('chatcmpl_'),
+        ...common,
+        model: 'm1',
+        metadata: '{}',
+        messages: '[]',
+        body: '{}',
+      };
+      const response = {
+        id: nextId('resp_'),
+        ...common,
+        status: 'completed' as const,
+        previousId: null,
+        aliveUntil: null,
+        saidBytes: 4,
+        input: '[]',
+        output: '[]',
+        body: '{}',
+        pieces: null,
+      };
+      const conversation = { id: nextId('conv_'), ...common, bytes: 0, metadata: '{}' };
+      await on.store.conversations.insert(conversation, []);
+      const items = [{ id: 'msg_1', item: '{}' }];
+      const turn = { ...common, conversationId: conversation.id, items, now: start };
+      const results = [
+        { ...output(group, 0), rows: { chat } },
+        { ...output(group, 1), rows: { response, turn } },
+      ];
+      const before = await storedBytes(on.store, 'org_a');
+      await on.store.results.record('w', results, [], start);
+      await on.other.results.record('w', results, [], start);
+      expect(await on.other.chats.get('org_a', chat.id, start)).toMatchObject({ id: chat.id });
+      expect(await on.other.responses.get('org_a', response.id, start)).toMatchObject({ id: response.id });
+      expect(await on.store.conversations.texts(conversation.id)).toEqual(['{}']);
+      expect((await storedBytes(on.store, 'org_a')) - before).toBe('{}[]{}'.length + '[][]{}'.length + 2);
     });
 
     test('are billed to their key, in one row for all groups', async () => {

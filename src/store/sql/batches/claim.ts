@@ -275,11 +275,11 @@ function queueOf(
 
 type Claimable = Pick<
   Batch,
-  Words<'id orgId keyId keyFamily endpoint status closing due expiresAt pausedAt prices priceFactor'>
+  Words<'id orgId keyId keyFamily endpoint status closing due expiresAt pausedAt prices priceFactor tier'>
 >;
 
 const claimable = tableOf<Claimable>('batches', { json: ['prices'] })(
-  'id orgId keyId keyFamily endpoint status closing due expiresAt pausedAt prices priceFactor',
+  'id orgId keyId keyFamily endpoint status closing due expiresAt pausedAt prices priceFactor tier',
 );
 
 type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId' | 'weight'>;
@@ -303,8 +303,8 @@ function toClaimed({
   expiresAt,
   ...more
 }: BatchRow): ClaimedBatch {
-  const { prices, priceFactor, blobId, weight } = more;
-  return { id, orgId, keyId, keyFamily, endpoint, due, expiresAt, prices, priceFactor, blobId, weight };
+  const { prices, priceFactor, tier, blobId, weight } = more;
+  return { id, orgId, keyId, keyFamily, endpoint, due, expiresAt, prices, priceFactor, tier, blobId, weight };
 }
 
 /** Locks the batches that are free; if none is, waits for the writers. */

@@ -14,6 +14,7 @@ import { lockBatch } from './batches.ts';
 import { findLeased, finishChunks } from './chunks.ts';
 import { addToLedger } from '../accounts/ledger-rows.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
+import { insertAnswers } from '../responses/answer-rows.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, slices, typedTuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
@@ -85,6 +86,10 @@ async function keep(
   const freshOf = Map.groupBy(fresh, ({ batchId }) => batchId);
   if (fresh.length === 0) return new Map();
   await resultRows.insert(q, fresh);
+  await insertAnswers(
+    q,
+    fresh.flatMap(({ rows }) => rows ?? []),
+  );
   const grown = batches.filter(({ id }) => freshOf.has(id));
   const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));
   await writeCounts(q, counted);
@@ -105,7 +110,9 @@ type ResultRow = Omit<LineResult, 'run'> & Usage & { n: number; run: LineRun | n
 
 /** Only the ledger has costs, and the sums of tokens that are not counted here. */
 const resultRows = tableOf<
-  Omit<ResultRow, 'usage' | 'cost' | 'cacheWriteTokens' | 'reasoningTokens' | 'run'> & { run: LineRun | null }
+  Omit<ResultRow, 'usage' | 'cost' | 'cacheWriteTokens' | 'reasoningTokens' | 'run' | 'rows'> & {
+    run: LineRun | null;
+  }
 >('batch_results', { json: ['run'] })(
   'batchId line stream n model inputTokens cachedTokens outputTokens attempts code body run',
 );

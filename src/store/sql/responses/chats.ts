@@ -1,8 +1,8 @@
 import type { ChatQuery, StoredChat } from '../../../core/stored-chat.ts';
-import type { Db } from '../../db.ts';
+import type { Db, Queries } from '../../db.ts';
 import type { ChatWithoutMessages, ChatStore } from '../../contract/chats.ts';
 import { sliceEnd } from '../scan.ts';
-import { addStored } from '../storage.ts';
+import { addStored, type StorageChange } from '../storage.ts';
 import { conditions, tableOf } from '../table.ts';
 import { createExpiring, unexpired } from './expiring.ts';
 
@@ -18,6 +18,15 @@ const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })
 const shownBytes = 'octet_length(metadata) + octet_length(body)';
 /** SQL: size of a chat with its messages. */
 export const bytesOfChat = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
+
+/** Inserts chats, and returns what they add to the quotas. */
+export async function insertChats(q: Queries, made: readonly StoredChat[]): Promise<StorageChange[]> {
+  await chats.insert(q, [...made]);
+  return made.map(({ orgId, keyId, metadata, body, messages }) => {
+    const bytes = [metadata, body, messages].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    return { orgId, keyId, bytes, responses: 1 };
+  });
+}
 
 export function createChats(db: Db): ChatStore {
   const { find, updateMetadata, remove, removeExpired } = createExpiring<ChatWithoutMessages>(db, {
@@ -35,14 +44,7 @@ export function createChats(db: Db): ChatStore {
   }
 
   return {
-    insert: (chat) =>
-      db.tx(async (q) => {
-        const [row] = (await chats.insert(q, [chat], `RETURNING ${bytesOfChat} AS bytes`)) as {
-          bytes: number;
-        }[];
-        const { orgId, keyId } = chat;
-        return addStored(q, [{ orgId, keyId, bytes: row!.bytes, responses: 1 }]);
-      }),
+    insert: (chat) => db.tx(async (q) => addStored(q, await insertChats(q, [chat]))),
 
     get: find,
 

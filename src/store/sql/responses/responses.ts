@@ -1,5 +1,5 @@
 import type { StoredResponse } from '../../../core/response.ts';
-import type { Db } from '../../db.ts';
+import type { Db, Queries } from '../../db.ts';
 import type {
   ResponseWithoutInput,
   ChainLink,
@@ -9,7 +9,7 @@ import type {
 import { appendAll } from './conversations.ts';
 import { allIn } from '../statement.ts';
 import { tableOf } from '../table.ts';
-import { addStored } from '../storage.ts';
+import { addStored, type StorageChange } from '../storage.ts';
 import { createExpiring, owner, unexpired } from './expiring.ts';
 
 const responses = tableOf<StoredResponse, 'input'>('responses', { unread: ['input'] })(
@@ -24,6 +24,15 @@ const links = tableOf<Link>('responses')('status previousId saidBytes');
 /** SQL: size of all texts, which neither database reads for it. */
 export const bytesOfResponse = `octet_length(input) + octet_length(output) + octet_length(body)
   + COALESCE(octet_length(pieces), 0)`;
+
+/** Inserts responses, and returns what they add to the quotas. */
+export async function insertResponses(q: Queries, made: readonly StoredResponse[]): Promise<StorageChange[]> {
+  await responses.insert(q, [...made]);
+  return made.map((response) => {
+    const { orgId, keyId } = response;
+    return { orgId, keyId, bytes: bytesOf(response), responses: 1 };
+  });
+}
 
 export function createResponses(db: Db): ResponseStore {
   const { find, remove, removeExpired } = createExpiring<ResponseWithoutInput>(db, {
@@ -52,11 +61,7 @@ export function createResponses(db: Db): ResponseStore {
   return {
     insert: (made, said = []) =>
       db.tx(async (q) => {
-        await responses.insert(q, made);
-        const own = made.map((response) => {
-          const { orgId, keyId } = response;
-          return { orgId, keyId, bytes: bytesOf(response), responses: 1 };
-        });
+        const own = await insertResponses(q, made);
         return addStored(q, [...own, ...(await appendAll(q, said))]);
       }),
 

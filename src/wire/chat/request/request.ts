@@ -6,11 +6,12 @@ import { canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';
 
 /**
- * Reads a chat completion request in canonical form.
+ * Reads a chat completion request in canonical form, and as received.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseChatRequest(text: string, report?: ReportFields) {
-  return canonicalChat(parseBody<ChatBody>(text, checkChatRequest, report));
+  const received = parseBody<ChatBody>(text, checkChatRequest, report);
+  return { ...canonicalChat(received), received };
 }
 
 /** Checks a parsed body of a request or of a batch line. */

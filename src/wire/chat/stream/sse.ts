@@ -2,6 +2,9 @@ import { withoutBreaks } from '../../json/line-text.ts';
 import type { ServiceTier } from '../../../core/service-tier.ts';
 import type { ChatUsage } from '../chat.ts';
 
+/** Last event of a stream that succeeded. */
+export const lastEvent = 'data: [DONE]\n\n';
+
 /** A chunk of a chat completion, or of a text completion, which is streamed in the same way. */
 interface AnyChunk {
   id: string;
@@ -65,5 +68,5 @@ export async function* chatEvents<Chunk extends AnyChunk>(
   } catch (error) {
     throw mapError(error);
   }
-  yield 'data: [DONE]\n\n';
+  yield lastEvent;
 }

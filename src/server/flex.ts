@@ -1,0 +1,86 @@
+import type { DurableRequest, SubmittedRequest } from '../batches/requests/durable-requests.ts';
+import type { BatchEndpoint } from '../core/batch.ts';
+import type { ApiError } from '../core/errors.ts';
+import { editBody } from '../wire/json/edit-body.ts';
+import type { JsonBody } from '../wire/json/json-body.ts';
+import { sseKeepAlive } from '../wire/shared/sse.ts';
+import { type Answer, events, jsonText } from './answer.ts';
+import { idempotencyTokens, replayHeaders } from './idempotency.ts';
+import type { Incoming, Services } from './route.ts';
+
+/** Time beyond that of a request in which official SDKs, which give up after 10 minutes, repeat it twice. */
+const retriesMs = 30 * 60_000;
+
+export interface FlexRequest {
+  endpoint: BatchEndpoint;
+  body: JsonBody<Record<string, unknown>>;
+  /** Has the tag of the usage. */
+  metadata?: unknown;
+  /** Present for a stream. */
+  stream?: {
+    /** Converts the JSON text of the answer to events. */
+    toEvents: (answer: string) => Iterable<string>;
+    /** Last event of a stream that failed. */
+    failed: (error: ApiError) => string;
+  };
+  /** Called when the wait is over. */
+  release?: () => void;
+}
+
+/**
+ * Runs a single request as a line of the batch engine, and waits for its answer. A stream begins once the request is stored, and
+ * has only keep-alives until the answer is there. The request goes on if the client disconnects.
+ */
+export async function answerFlex(
+  incoming: Incoming,
+  { batches }: Pick<Services, 'batches'>,
+  { endpoint, body, metadata, stream, release }: FlexRequest,
+): Promise<Answer> {
+  try {
+    const timeoutMs = batches.flexTimeoutMs;
+    const tokenOf = idempotencyTokens(incoming, endpoint, timeoutMs + retriesMs);
+    const request: DurableRequest = {
+      endpoint,
+      body: editBody(body, { stream: undefined, stream_options: undefined }),
+      tier: 'flex',
+      metadata,
+      timeoutMs,
+      creation: tokenOf(await incoming.body.sha256()),
+    };
+    const submitted = await batches.requests.submit(incoming.caller, request);
+    const answer = answerOf(incoming, batches.requests, request, submitted).finally(release);
+    const headers = replayHeaders(submitted.replayed);
+    if (!stream) return jsonText(200, await answer, headers);
+    // Its error is for the stream, which the client may have left.
+    answer.catch(() => {});
+    return events(streamed(answer, stream.toEvents), stream.failed, headers);
+  } catch (error) {
+    release?.();
+    throw error;
+  }
+}
+
+/** Answer of a request or of the one that it repeats. A repeated request that has failed runs again. */
+async function answerOf(
+  { caller, signal }: Pick<Incoming, 'caller' | 'signal'>,
+  requests: Services['batches']['requests'],
+  request: DurableRequest,
+  submitted: SubmittedRequest,
+): Promise<string> {
+  try {
+    return await requests.answer(submitted, signal);
+  } catch (error) {
+    if (!submitted.replayed || signal.aborted) throw error;
+    const { creation } = request;
+    const again = { ...request, creation: { ...creation, token: `${creation.token}:${submitted.id}` } };
+    return answerOf({ caller, signal }, requests, again, await requests.submit(caller, again));
+  }
+}
+
+async function* streamed(
+  answer: Promise<string>,
+  toEvents: (answer: string) => Iterable<string>,
+): AsyncGenerator<string> {
+  yield sseKeepAlive;
+  yield* toEvents(await answer);
+}
