@@ -72,7 +72,8 @@ function keysTests(chromium: Browser): void {
 
     await row(page, 'API keys', 'nightly').click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('600').waitFor();
+    const limit = dialog.getByRole('row').filter({ hasText: 'Key: Requests per minute' });
+    await limit.getByText('of 600').waitFor();
     await dialog.getByText('tiny').waitFor();
     await expectAccessible(page);
     await press(page, 'Rotate');
@@ -122,6 +123,30 @@ function keysTests(chromium: Browser): void {
     await close();
   });
 
+  it('loads keys in pages, and looks through all of them for a filter', async () => {
+    const create = (name: string) =>
+      fetch(`${app.url}/v1/admin/keys`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ org_id: 'default', name }),
+      }).then((response) => response.json());
+    for (let n = 0; n < 205; n++) await create(`many ${n}`);
+    await create('the last one');
+    const { page, faults, close } = await openConsole(chromium, app.url, { key: adminKey, path: '/keys' });
+    await row(page, 'API keys', 'many 0').first().waitFor();
+    await row(page, 'Orgs', 'default').getByText('+').waitFor();
+    await page.getByLabel('Search').fill('the last');
+    await row(page, 'API keys', 'the last one').waitFor();
+    await expect.poll(() => row(page, 'Orgs', 'default').getByText('+').count()).toBe(0);
+    await page.getByLabel('Search').fill('no such key');
+    await page.getByText('No key matches the filters.').waitFor();
+    await page.getByLabel('Search').fill('');
+    await page.getByRole('combobox', { name: /^Org/ }).selectOption({ label: hostile });
+    await expect.poll(() => row(page, 'API keys', 'many').count()).toBe(0);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
   describe('for other keys', () => {
     it('shows a reader everything, and offers no change', async () => {
       const { page, close } = await openConsole(chromium, app.url, { key: app.keys[1]!, path: '/keys' });
@@ -139,7 +164,8 @@ function keysTests(chromium: Browser): void {
     it('shows the own key alone', async () => {
       const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/keys' });
       await page.getByText('inference, batches, files, usage').waitFor();
-      expect(await page.getByRole('table').count()).toBe(0);
+      await page.getByRole('table', { name: 'Limits in use' }).getByText('Open batches').waitFor();
+      expect(await page.getByRole('table').count()).toBe(1);
       await expectAccessible(page);
       expect(faults).toEqual([]);
       await close();

@@ -43,6 +43,32 @@ function lineTests(chromium: Browser): void {
     await app.stop();
   });
 
+  it('of another org are shown to an operator without texts, with a sentence that says so', async () => {
+    const { json } = await app.call('POST', '/v1/admin/keys', {
+      key: app.keys.admin,
+      json: { org_id: 'second', scopes: ['admin:read', 'batches'] },
+    });
+    const { page, faults, close } = await open('', { key: json.key });
+    await page.getByText('This batch belongs to the org default.').waitFor();
+    await page.getByRole('columnheader', { name: 'Server' }).waitFor();
+    const rows = page.getByRole('table', { name: 'Lines' }).locator('tbody tr[tabindex]');
+    await rows.first().getByText('Completed').waitFor();
+    expect(await page.getByRole('search').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Answers as table' }).count()).toBe(0);
+    await rows.first().click();
+    const line = page.getByRole('complementary', { name: 'Line 1' });
+    await line.getByText('Server').waitFor();
+    expect(await line.getByText('Show JSON').count()).toBe(0);
+    expect(await page.getByText('plain 0').count()).toBe(0);
+    await page.getByRole('button', { name: /^Failed/ }).click();
+    await page.getByText('0 lines found').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Summary' }).click();
+    await page.getByRole('link', { name: 'Lines' }).waitFor();
+    expect(faults).toEqual([]);
+    await close();
+  });
+
   describe('the lines of a batch', () => {
     it('scroll to the last one, and open beside the list', async () => {
       const { page, faults, close } = await open();

@@ -73,6 +73,7 @@ function newBatchTests(chromium: Browser): void {
       await page.getByText('The file is valid.').waitFor();
       await page.getByRole('button', { name: 'Upload and show the cost' }).click();
       await page.getByText('Cost at most').waitFor();
+      await page.getByText('Unknown: No request of the model was measured yet.').waitFor();
       expect(await batches()).toEqual([]);
       await expectAccessible(page);
       await page.getByLabel('Name').fill('from the console');

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { parseHours } from '../../src/core/hours.ts';
 import { type RunningApp, startApp, testModel, upstreamEngine } from '../support/app.ts';
 import { complete, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { expectAccessible, openConsole, startBrowser } from './support/browser.ts';
@@ -19,7 +20,12 @@ function operationsTests(chromium: Browser): void {
     buildConsole();
     upstream = await startFakeUpstream(complete('ok'));
     app = await startApp({
-      models: [testModel(upstreamEngine(upstream.url, 2))],
+      models: [
+        {
+          ...testModel(upstreamEngine(upstream.url, 2)),
+          hours: { ...parseHours('00:00-23:59 UTC')!, share: 0.25 },
+        },
+      ],
       egress: { allow: ['127.0.0.1'] },
       keys: [
         { org: 'second', scopes: ['admin:read'] },
@@ -48,6 +54,29 @@ function operationsTests(chromium: Browser): void {
       await row.getByText('Drained').waitFor();
       await row.getByRole('button', { name: /^Undrain / }).click();
       await row.getByText('Up').waitFor();
+      expect(faults).toEqual([]);
+      await close();
+    });
+
+    it('sees the cap of each server, and the hours of the models', async () => {
+      const { page, faults, close } = await open(adminKey, 'servers');
+      const row = page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1);
+      await row.getByTitle('Slots that the configuration fixes').getByText('2', { exact: true }).waitFor();
+      const hours = page.getByRole('table', { name: 'Hours of batches' }).getByRole('row').nth(1);
+      await hours.getByText('00:00-23:59 UTC').waitFor();
+      await hours.getByText('25 %').waitFor();
+      await expectAccessible(page);
+      expect(faults).toEqual([]);
+      await close();
+    });
+
+    it('sees the processes', async () => {
+      const { page, faults, close } = await open(adminKey, 'processes');
+      const row = page.getByRole('table', { name: 'Processes' }).getByRole('row').nth(1);
+      await row.getByText('answers here').waitFor();
+      await row.getByText('Alive').waitFor();
+      await row.getByText('No work').waitFor();
+      await expectAccessible(page);
       expect(faults).toEqual([]);
       await close();
     });

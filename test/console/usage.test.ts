@@ -70,14 +70,40 @@ function usageTests(chromium: Browser): void {
       const budget = page.getByRole('table', { name: 'Budgets' }).locator('tbody tr');
       await budget.getByText('Exceeded').waitFor();
       await budget.getByText('Month, soft').waitFor();
+      await page.getByRole('heading', { name: 'Limits of your key and org' }).waitFor();
       await expectAccessible(page);
       await rows.filter({ hasText: hostile }).click();
+      await page.getByRole('heading', { name: 'Limits of the org' }).waitFor();
       const models = page.getByRole('table', { name: 'Usage by model' }).locator('tbody tr');
       await models.getByText('tiny').waitFor();
       await expect.poll(() => models.locator('td').nth(1).textContent()).toBe('1');
       expect(new URL(page.url()).searchParams.get('org')).toMatch(/^org_/);
       expect(faults).toEqual([]);
       await close();
+    });
+
+    it('shows how much of each limit is used, in words', async () => {
+      const limits = { requests_per_minute: 1, open_batches: 5 };
+      await call(adminKey, 'PATCH', '/v1/admin/orgs/default', { limits });
+      const messages = [{ role: 'user', content: 'hello' }];
+      const answer = await fetch(`${app.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${app.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'tiny', messages }),
+      });
+      await answer.text();
+      const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/usage' });
+      const row = (limit: string) =>
+        page.getByRole('table', { name: 'Limits in use' }).locator('tbody tr').filter({ hasText: limit });
+      await row('Requests per minute').getByText('Used up').waitFor();
+      await row('Requests per minute').getByRole('img', { name: '1 of 1, 100 %' }).waitFor();
+      await row('Requests per minute').locator('time').waitFor();
+      await row('Open batches').getByText('Free', { exact: true }).waitFor();
+      await row('Open batches').getByRole('img', { name: '0 of 5, 0 %' }).waitFor();
+      await expectAccessible(page);
+      expect(faults).toEqual([]);
+      await close();
+      await call(adminKey, 'PATCH', '/v1/admin/orgs/default', { limits: null });
     });
 
     it('shows other keys their own org, and saves it as CSV', async () => {

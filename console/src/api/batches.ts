@@ -29,6 +29,16 @@ export function seesAllOrgs({ scopes }: Pick<Session, 'scopes'>): boolean {
   return hasScope({ scopes }, 'admin:read');
 }
 
+/** True if the session reads prompts and answers of a batch: they are for keys of its org. */
+export function readsTexts(session: Pick<Session, 'scopes' | 'org_id'>, batch: Batch): boolean {
+  return (batch.org_id ?? session.org_id) === session.org_id && hasScope(session, 'batches:read');
+}
+
+/** Org of a batch, as an operator sees it. */
+export function ownerOf({ org, org_id: orgId }: Batch): string {
+  return org ? `the org ${org}` : `the org ${orgId}`;
+}
+
 export function batchListKey(isAdmin: boolean, filters: BatchFilters) {
   return ['batches', isAdmin, filters] as const;
 }

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Item } from './client.ts';
 
 export type ModelQueue = Item<'/v1/admin/queue'>;
+export type Process = Item<'/v1/admin/processes'>;
 export type Replica = Item<'/v1/admin/replicas'>;
 export type Webhook = Item<'/v1/webhooks'>;
 export type BatchPause = Item<'/v1/admin/pause'>;
@@ -13,6 +14,13 @@ const refetchInterval = 5_000;
 export const queueQuery = queryOptions({
   queryKey: ['queue'],
   queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/queue', { signal }))).data,
+  refetchInterval,
+});
+
+/** Server processes on the database. */
+export const processesQuery = queryOptions({
+  queryKey: ['processes'],
+  queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/processes', { signal }))).data,
   refetchInterval,
 });
 

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { seesAllOrgs } from '../api/batches.ts';
 import { hasScope, useSession } from '../api/session.ts';
 import { batchState } from './batch-state.ts';
 import { Screen } from './screen.tsx';
@@ -20,8 +21,6 @@ interface BatchScreenProps {
 export function BatchScreen({ batchId, batch, actions, children }: BatchScreenProps) {
   const session = useSession();
   const state = batch && batchState(batch);
-  // Operators see lines of other orgs without texts, by the API and the command line alone.
-  const isOwn = (batch?.org_id ?? session.org_id) === session.org_id;
   return (
     <Screen
       title={batch ? (batch.name ?? batchId) : 'Batch'}
@@ -30,8 +29,7 @@ export function BatchScreen({ batchId, batch, actions, children }: BatchScreenPr
       actions={actions}
       tabs={
         batch &&
-        isOwn &&
-        hasScope(session, 'batches:read') && (
+        (seesAllOrgs(session) || hasScope(session, 'batches:read')) && (
           <Tabs label="Views of the batch">
             <Link to="/batches/$batchId" params={{ batchId }} activeOptions={{ exact: true }}>
               Summary

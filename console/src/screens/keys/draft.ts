@@ -1,4 +1,5 @@
 import { limitNames, type LimitName } from '../../../../src/core/limits.ts';
+import { limitLabels } from '../../parts/limit-labels.ts';
 
 /** Fields of a form for the settings of an org or a key, as text. */
 export interface Draft {
@@ -94,15 +95,3 @@ function wholeNumber(text: string, label: string): number {
   if (!/^\d{1,15}$/.test(digits)) throw new Error(`${label}: write a whole number, 0 or more.`);
   return Number(digits);
 }
-
-export const limitLabels: Readonly<Record<LimitName, string>> = {
-  requests_per_minute: 'Requests per minute',
-  input_tokens_per_minute: 'Input tokens per minute',
-  output_tokens_per_minute: 'Output tokens per minute',
-  concurrent_requests: 'Requests in flight',
-  open_batches: 'Open batches',
-  queued_requests: 'Queued requests',
-  queued_tokens: 'Queued tokens by model',
-  stored_bytes: 'Stored bytes',
-  stored_responses: 'Stored responses',
-};

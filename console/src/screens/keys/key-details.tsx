@@ -2,13 +2,13 @@ import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { type Fact, Facts } from '../../parts/facts.tsx';
-import { count, money } from '../../parts/format.ts';
+import { money } from '../../parts/format.ts';
+import { LimitsInUse } from '../../parts/limits-in-use.tsx';
 import { State } from '../../parts/state.tsx';
 import { Time, useNow } from '../../parts/time.tsx';
-import { limitNames } from '../../../../src/core/limits.ts';
-import { limitLabels } from './draft.ts';
 import type { Ending } from './end-key.tsx';
 import { keyState } from './key-state.ts';
+import css from './keys.module.css';
 import type { Key } from './queries.ts';
 
 interface KeyDetailsProps {
@@ -65,36 +65,23 @@ export function KeyDetails({ shown: key, canChange, onEdit, onRotate, onEnd, onC
           { label: 'Models', value: key.models?.join(', ') ?? 'All' },
           { label: 'Priority', value: `Up to ${key.priority}` },
           ...(key.service_tier === null ? [] : [{ label: 'Service tier', value: key.service_tier }]),
-          ...settingFacts(key),
+          ...budgetFacts(key),
           { label: 'Created', value: <Time at={key.created_at} /> },
           { label: 'Last used', value: key.last_used_at === null ? 'Never' : <Time at={key.last_used_at} /> },
           ...endFacts(key),
         ]}
       />
+      <h3 className={css.heading}>Limits of its org, and of the key</h3>
+      <LimitsInUse of={{ kind: 'key', id: key.id }} isNarrow />
     </Dialog>
   );
 }
 
-/** Budget and limits that are set. */
-export function settingFacts({ budget, limits }: Pick<Key, 'budget' | 'limits'>): Fact[] {
-  const facts: Fact[] = [];
-  if (budget) {
-    const spent = budget.spent === null ? '' : `${money(budget.spent)} of `;
-    const period = budget.period === 'month' ? 'this month' : 'in total';
-    facts.push({ label: 'Budget', value: `${spent}${money(budget.amount)} ${period}` });
-  }
-  for (const name of limitNames) {
-    const limit = limits[name];
-    if (limit === undefined) continue;
-    const text =
-      typeof limit === 'number'
-        ? count(limit)
-        : Object.entries(limit)
-            .map(([model, tokens]) => `${model} ${count(tokens)}`)
-            .join(', ');
-    facts.push({ label: limitLabels[name], value: text });
-  }
-  return facts;
+function budgetFacts({ budget }: Pick<Key, 'budget'>): Fact[] {
+  if (!budget) return [];
+  const spent = budget.spent === null ? '' : `${money(budget.spent)} of `;
+  const period = budget.period === 'month' ? 'this month' : 'in total';
+  return [{ label: 'Budget', value: `${spent}${money(budget.amount)} ${period}` }];
 }
 
 function endFacts({ expires_at: expires, revoked_at: revoked, replaced_by: replacement }: Key): Fact[] {

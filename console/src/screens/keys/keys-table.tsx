@@ -13,10 +13,13 @@ interface KeysTableProps {
   keys: readonly Key[];
   /** Epoch milliseconds. */
   now: number;
+  /** False while more can be loaded. */
+  isWhole: boolean;
+  onEnd: () => void;
   onOpen: (key: Key) => void;
 }
 
-export function KeysTable({ keys, now, onOpen }: KeysTableProps) {
+export function KeysTable({ keys, now, isWhole, onEnd, onOpen }: KeysTableProps) {
   const [sorting, setSorting] = useState<SortingState>([]);
   const columns = useMemo(() => columnsAt(now), [now]);
   return (
@@ -29,7 +32,8 @@ export function KeysTable({ keys, now, onOpen }: KeysTableProps) {
       onSort={setSorting}
       onOpen={onOpen}
       {...(keys.length > 25 && { height: '70vh' })}
-      empty={<EmptyState title="No key matches the filters." />}
+      onEnd={onEnd}
+      empty={<EmptyState title={isWhole ? 'No key matches the filters.' : 'Looking through the keys …'} />}
     />
   );
 }

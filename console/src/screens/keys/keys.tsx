@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { hasScope, useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -8,13 +8,13 @@ import { Screen, Section } from '../../parts/screen.tsx';
 import { useNow } from '../../parts/time.tsx';
 import { ChoiceField, SearchField, Toolbar } from '../../parts/toolbar.tsx';
 import { Dialogs, type OpenDialog } from './dialogs.tsx';
-import { isUsable } from './key-state.ts';
 import { KeysTable } from './keys-table.tsx';
 import css from './keys.module.css';
 import { OrgsTable } from './orgs-table.tsx';
 import { OwnKey } from './own-key.tsx';
-import { type Key, keysQuery, orgsQuery } from './queries.ts';
+import { orgsQuery } from './queries.ts';
 import { type KeysSearch, keysSearch } from './search.ts';
+import { useKeyList } from './use-key-list.ts';
 
 /** Orgs and keys for an admin; for others, what their key may. */
 export function Keys() {
@@ -27,9 +27,8 @@ function AllKeys() {
   const navigate = useNavigate({ from: '/keys' });
   const now = useNow();
   const orgs = useQuery(orgsQuery);
-  const keys = useQuery(keysQuery);
+  const list = useKeyList(search, now);
   const [dialog, setDialog] = useState<OpenDialog>();
-  const usable = useMemo(() => keys.data?.filter((key) => isUsable(key, now)) ?? [], [keys.data, now]);
   const change = (changes: Record<string, string>) =>
     void navigate({ search: (before) => keysSearch({ ...before, ...changes }), replace: true });
   const orgChoices = orgs.data?.map(({ id, name }) => ({ value: id, label: name })) ?? [];
@@ -53,7 +52,9 @@ function AllKeys() {
           {(data) => (
             <OrgsTable
               orgs={data}
-              keys={usable}
+              keys={list.usable}
+              areAllKeys={list.isWhole}
+              onlyOrg={search.org}
               onOpen={canChange ? (org) => setDialog({ kind: 'org', id: org.id }) : undefined}
             />
           )}
@@ -84,11 +85,13 @@ function AllKeys() {
               onChange={(which) => change({ keys: which })}
             />
           </Toolbar>
-          <QueryView query={keys} what="The keys" rows={6}>
-            {(data) => (
+          <QueryView query={list.query} what="The keys" rows={6}>
+            {() => (
               <KeysTable
-                keys={matching(search.keys === 'all' ? data : usable, search)}
+                keys={list.shown}
                 now={now}
+                isWhole={list.isWhole}
+                onEnd={list.loadMore}
                 onOpen={({ id }) => setDialog({ kind: 'key', id })}
               />
             )}
@@ -99,7 +102,7 @@ function AllKeys() {
         <Dialogs
           dialog={dialog}
           orgs={orgs.data ?? []}
-          keys={keys.data ?? []}
+          keys={list.all}
           org={search.org}
           canChange={canChange}
           onOpen={setDialog}
@@ -107,14 +110,5 @@ function AllKeys() {
         />
       )}
     </Screen>
-  );
-}
-
-function matching(keys: readonly Key[], { org, q = '' }: KeysSearch): Key[] {
-  const text = q.trim().toLowerCase();
-  return keys.filter(
-    (key) =>
-      (org === undefined || key.org_id === org) &&
-      [key.name, key.id, key.prefix, key.org ?? ''].some((each) => each.toLowerCase().includes(text)),
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
+import { LimitsInUse } from '../../parts/limits-in-use.tsx';
 import { changesOf, toDraft } from './draft.ts';
 import { NumberField, TextField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
@@ -49,6 +50,12 @@ export function OrgForm({ org, onClose }: { org?: Org | undefined; onClose: () =
         />
       </div>
       <SettingsFields draft={draft} onChange={setDraft} />
+      {org && (
+        <div className={css.group}>
+          <h3 className={css.heading}>Limits in use</h3>
+          <LimitsInUse of={{ kind: 'org', id: org.id }} isNarrow />
+        </div>
+      )}
       {org && (
         <label className={css.check}>
           <input

@@ -6,8 +6,8 @@ import { Time } from '../../parts/time.tsx';
 import type { Key, Org } from './queries.ts';
 
 export interface OrgRow extends Org {
-  /** Number of its keys that can be used. */
-  keys: number;
+  /** Number of its keys that can be used, with a plus sign while not all are loaded. */
+  keys: string;
 }
 
 const columns: readonly Column<OrgRow>[] = [
@@ -24,7 +24,7 @@ const columns: readonly Column<OrgRow>[] = [
     width: 200,
     cell: ({ name, id }) => <span title={`${name} ${id}`}>{name}</span>,
   },
-  { id: 'keys', header: 'Keys', width: 80, align: 'end', cell: ({ keys }) => count(keys) },
+  { id: 'keys', header: 'Keys', width: 80, align: 'end', cell: ({ keys }) => keys },
   { id: 'weight', header: 'Weight', width: 80, align: 'end', cell: ({ weight }) => count(weight) },
   {
     id: 'limits',
@@ -47,13 +47,21 @@ interface OrgsTableProps {
   orgs: readonly Org[];
   /** Keys that can be used. */
   keys: readonly Key[];
+  /** False while more keys can be loaded. */
+  areAllKeys: boolean;
+  /** The only org whose keys are loaded. */
+  onlyOrg: string | undefined;
   /** Absent for a session that changes nothing. */
   onOpen?: ((org: Org) => void) | undefined;
 }
 
-export function OrgsTable({ orgs, keys, onOpen }: OrgsTableProps) {
+export function OrgsTable({ orgs, keys, areAllKeys, onlyOrg, onOpen }: OrgsTableProps) {
   const byOrg = Map.groupBy(keys, (key) => key.org_id);
-  const rows = orgs.map((org) => ({ ...org, keys: byOrg.get(org.id)?.length ?? 0 }));
+  const numberOf = (id: string) =>
+    onlyOrg !== undefined && id !== onlyOrg
+      ? '–'
+      : `${count(byOrg.get(id)?.length ?? 0)}${areAllKeys ? '' : '+'}`;
+  const rows = orgs.map((org) => ({ ...org, keys: numberOf(org.id) }));
   return (
     <DataTable
       caption="Orgs"

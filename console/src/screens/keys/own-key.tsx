@@ -1,6 +1,7 @@
 import { useSession } from '../../api/session.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Facts } from '../../parts/facts.tsx';
+import { LimitsInUse } from '../../parts/limits-in-use.tsx';
 import { Screen, Section } from '../../parts/screen.tsx';
 import { Time } from '../../parts/time.tsx';
 
@@ -27,6 +28,9 @@ export function OwnKey() {
             { label: 'Session ends', value: <Time at={session.expires_at} /> },
           ]}
         />
+      </Section>
+      <Section title="Limits">
+        <LimitsInUse of={{ kind: 'self' }} />
       </Section>
       <p>An administrator creates, rotates and limits keys.</p>
     </Screen>

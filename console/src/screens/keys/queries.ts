@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, type Answer, type Item } from '../../api/client.ts';
 
 export type Org = Item<'/v1/admin/orgs'>;
@@ -11,11 +11,25 @@ export const orgsQuery = queryOptions({
   refetchInterval: 10_000,
 });
 
-export const keysQuery = queryOptions({
-  queryKey: ['keys'],
-  queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/keys', { signal }))).data,
-  refetchInterval: 10_000,
-});
+const pageSize = 200;
+
+/** Pages of keys, oldest first: of all orgs, or of one. */
+export function keysQuery(org: string | undefined) {
+  return infiniteQueryOptions({
+    queryKey: ['keys', org],
+    queryFn: ({ pageParam, signal }) => {
+      const query = {
+        limit: pageSize,
+        ...(org !== undefined && { org_id: org }),
+        ...(pageParam !== undefined && { after: pageParam }),
+      };
+      return bodyOf(api.GET('/v1/admin/keys', { params: { query }, signal }));
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ data, has_more: hasMore }) => (hasMore ? data.at(-1)?.id : undefined),
+    refetchInterval: 30_000,
+  });
+}
 
 /** Change of orgs and keys, after which both lists are read again. Its result, such as a secret, is kept by nothing but its caller. */
 export function useChange<Input, Result>(change: (input: Input) => Promise<Result>) {
@@ -24,6 +38,6 @@ export function useChange<Input, Result>(change: (input: Input) => Promise<Resul
     mutationFn: change,
     gcTime: 0,
     onSuccess: () =>
-      Promise.all([orgsQuery, keysQuery].map(({ queryKey }) => queries.invalidateQueries({ queryKey }))),
+      Promise.all([orgsQuery.queryKey, ['keys']].map((queryKey) => queries.invalidateQueries({ queryKey }))),
   });
 }

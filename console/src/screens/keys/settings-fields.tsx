@@ -1,5 +1,6 @@
 import { limitNames, type LimitName } from '../../../../src/core/limits.ts';
-import { type Draft, limitLabels } from './draft.ts';
+import { limitLabels } from '../../parts/limit-labels.ts';
+import type { Draft } from './draft.ts';
 import { SelectField, TextField } from './fields.tsx';
 import css from './keys.module.css';
 

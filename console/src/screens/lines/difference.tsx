@@ -1,13 +1,13 @@
 import { diffWords } from './diff.ts';
 import css from './lines.module.css';
 import { lineState } from './line-state.ts';
-import type { LineDetail } from './queries.ts';
+import type { DetailWithTexts } from './queries.ts';
 import { answerTurns } from './turns.ts';
 
-type Original = NonNullable<LineDetail['original']>;
+type Original = NonNullable<DetailWithTexts['original']>;
 
 /** Changes by a retry: the state, and the words of the answer. */
-export function Difference({ line, original }: { line: LineDetail; original: Original }) {
+export function Difference({ line, original }: { line: DetailWithTexts; original: Original }) {
   const [before, after] = [textOf(original.output), textOf(line.output)];
   const parts = before !== '' && after !== '' ? diffWords(before, after) : null;
   return (
@@ -34,11 +34,11 @@ export function Difference({ line, original }: { line: LineDetail; original: Ori
   );
 }
 
-function outcome({ state, error }: Pick<LineDetail, 'state' | 'error'>): string {
+function outcome({ state, error }: Pick<DetailWithTexts, 'state' | 'error'>): string {
   return error ? error.code : lineState[state].word.toLowerCase();
 }
 
-function textOf(output: LineDetail['output']): string {
+function textOf(output: DetailWithTexts['output']): string {
   return answerTurns(output)
     .map(({ text }) => text)
     .join('\n');

@@ -2,19 +2,21 @@ import { type FormEvent, useEffect, useRef } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/format.ts';
 import css from './lines.module.css';
-import type { Batch } from './queries.ts';
+import type { Batch } from '../../api/batches.ts';
 import type { LinesSearch } from './search.ts';
 
 interface FiltersProps {
   batch: Batch;
   search: LinesSearch;
+  /** True for an operator, who has no search in texts and no table of answers. */
+  isOperator: boolean;
   onChange: (search: LinesSearch) => void;
 }
 
 const sampleSize = 20;
 
 /** Search, states, error codes, sample and view of the lines. */
-export function Filters({ batch, search, onChange }: FiltersProps) {
+export function Filters({ batch, search, isOperator, onChange }: FiltersProps) {
   const { request_counts: counts, progress, error_summary: errors } = batch;
   const input = useRef<HTMLInputElement>(null);
   const q = search.q ?? '';
@@ -36,17 +38,19 @@ export function Filters({ batch, search, onChange }: FiltersProps) {
   ] as const;
   return (
     <div className={css.filters}>
-      <form role="search" onSubmit={submit} className={css.search}>
-        <input
-          ref={input}
-          type="search"
-          aria-label="Search in custom_id, request and answer"
-          placeholder="Search in custom_id, request and answer"
-          defaultValue={q}
-          maxLength={200}
-        />
-        <Button type="submit">Search</Button>
-      </form>
+      {!isOperator && (
+        <form role="search" onSubmit={submit} className={css.search}>
+          <input
+            ref={input}
+            type="search"
+            aria-label="Search in custom_id, request and answer"
+            placeholder="Search in custom_id, request and answer"
+            defaultValue={q}
+            maxLength={200}
+          />
+          <Button type="submit">Search</Button>
+        </form>
+      )}
       <div className={css.states} role="group" aria-label="State">
         {states.map(([state, word, size]) => (
           <button
@@ -85,7 +89,7 @@ export function Filters({ batch, search, onChange }: FiltersProps) {
 }
 
 /** Random sample, and the view as a table. */
-export function Actions({ search, onChange }: Omit<FiltersProps, 'batch'>) {
+export function Actions({ search, isOperator, onChange }: Omit<FiltersProps, 'batch'>) {
   return (
     <>
       <Button
@@ -96,15 +100,17 @@ export function Actions({ search, onChange }: Omit<FiltersProps, 'batch'>) {
       >
         {search.sample === undefined ? `Random ${sampleSize}` : 'Other random lines'}
       </Button>
-      <Button
-        aria-pressed={search.view === 'table'}
-        onClick={() => {
-          const { view, ...rest } = search;
-          onChange({ ...rest, ...(view === undefined && { view: 'table' }) });
-        }}
-      >
-        {search.view === 'table' ? 'Show lines' : 'Answers as table'}
-      </Button>
+      {!isOperator && (
+        <Button
+          aria-pressed={search.view === 'table'}
+          onClick={() => {
+            const { view, ...rest } = search;
+            onChange({ ...rest, ...(view === undefined && { view: 'table' }) });
+          }}
+        >
+          {search.view === 'table' ? 'Show lines' : 'Answers as table'}
+        </Button>
+      )}
     </>
   );
 }

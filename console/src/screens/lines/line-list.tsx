@@ -13,6 +13,8 @@ interface LineListProps {
   rows: LineRows;
   /** Number of the open line. */
   open: number | undefined;
+  /** True for an operator, who sees servers in place of texts. */
+  isOperator: boolean;
   onOpen: (line: number) => void;
 }
 
@@ -20,7 +22,7 @@ const rowHeight = 32;
 const rowIndexOffset = 2;
 
 /** Lines as a table whose rows exist while they are in view. A row that is not loaded yet has its number. */
-export function LineList({ rows, open, onOpen }: LineListProps) {
+export function LineList({ rows, open, isOperator, onOpen }: LineListProps) {
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.count,
@@ -60,10 +62,12 @@ export function LineList({ rows, open, onOpen }: LineListProps) {
             <th scope="col" className={css.idColumn}>
               custom_id
             </th>
-            <th scope="col" className={css.wide}>
-              Request
-            </th>
-            <th scope="col">Answer</th>
+            {!isOperator && (
+              <th scope="col" className={css.wide}>
+                Request
+              </th>
+            )}
+            <th scope="col">{isOperator ? 'Server' : 'Answer'}</th>
             <th scope="col" className={`${css.end} ${css.wide}`}>
               Tokens
             </th>
@@ -112,8 +116,14 @@ function Cells({ line }: { line: Line }) {
       <td className={css.idColumn} title={line.custom_id ?? undefined}>
         {line.custom_id ?? '–'}
       </td>
-      <td className={css.wide}>{line.preview.input}</td>
-      <td>{line.preview.output}</td>
+      {'preview' in line ? (
+        <>
+          <td className={css.wide}>{line.preview.input}</td>
+          <td>{line.preview.output}</td>
+        </>
+      ) : (
+        <td>{line.server}</td>
+      )}
       <td className={`${css.end} ${css.wide}`}>{line.usage ? compact(line.usage.total_tokens) : ''}</td>
       <td className={`${css.end} ${css.wide}`}>{line.duration_ms === null ? '' : took(line.duration_ms)}</td>
     </>

@@ -11,11 +11,11 @@ import { BodyView } from './body-view.tsx';
 import { Difference } from './difference.tsx';
 import css from './lines.module.css';
 import { lineState, took } from './line-state.ts';
-import { type LineDetail, lineQuery } from './queries.ts';
+import { type DetailWithTexts, hasTexts, type LineDetail, lineQuery, type LinesOf } from './queries.ts';
 import { answerTurns, requestTurns } from './turns.ts';
 
 interface LineViewProps {
-  batchId: string;
+  of: LinesOf;
   number: number;
   /** Lines of the batch. */
   total: number;
@@ -24,8 +24,8 @@ interface LineViewProps {
 }
 
 /** One line: its request and its answer side by side, its attempts, and what a retry changed. */
-export function LineView({ batchId, number, total, onOpen, onClose }: LineViewProps) {
-  const { data, error, refetch } = useQuery(lineQuery(batchId, number));
+export function LineView({ of, number, total, onOpen, onClose }: LineViewProps) {
+  const { data, error, refetch } = useQuery(lineQuery(of, number));
   return (
     <aside className={css.detail} aria-label={`Line ${number}`}>
       <div className={css.detailHead}>
@@ -54,7 +54,6 @@ export function LineView({ batchId, number, total, onOpen, onClose }: LineViewPr
 }
 
 function Detail({ line }: { line: LineDetail }) {
-  const [isJson, setJson] = useState(false);
   const { kind, word } = lineState[line.state];
   return (
     <>
@@ -80,13 +79,26 @@ function Detail({ line }: { line: LineDetail }) {
             <Time at={line.finished_at} />
           </Fact>
         )}
+        {'server' in line && <Fact name="Server">{line.server ?? '–'}</Fact>}
         {line.attempts !== null && <Fact name="Attempts">{count(line.attempts)}</Fact>}
       </dl>
       {line.error && (
         <p className={css.error}>
-          <code>{line.error.code}</code> {line.error.message}
+          <code>{line.error.code}</code> {'message' in line.error && line.error.message}
         </p>
       )}
+      {hasTexts(line) && <Texts line={line} />}
+      {line.failed_attempts.length > 0 && <Attempts line={line} />}
+      {hasTexts(line) && line.original && <Difference line={line} original={line.original} />}
+    </>
+  );
+}
+
+/** Request and answer, as turns of a conversation or as JSON. */
+function Texts({ line }: { line: DetailWithTexts }) {
+  const [isJson, setJson] = useState(false);
+  return (
+    <>
       <label className={css.toggle}>
         <input type="checkbox" checked={isJson} onChange={(event) => setJson(event.target.checked)} />
         Show JSON
@@ -107,8 +119,6 @@ function Detail({ line }: { line: LineDetail }) {
           missing={line.state === 'failed' ? 'The line failed without an answer.' : 'Not answered yet.'}
         />
       </div>
-      {line.failed_attempts.length > 0 && <Attempts line={line} />}
-      {line.original && <Difference line={line} original={line.original} />}
     </>
   );
 }

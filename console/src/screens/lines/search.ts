@@ -47,3 +47,9 @@ function whole(value: unknown, min: number, max: number): number | undefined {
   const isText = typeof value === 'string' || typeof value === 'number';
   return isText && Number.isInteger(number) && number >= min && number <= max ? number : undefined;
 }
+
+/** Search of an operator, who sees no texts. */
+export function withoutTexts(search: LinesSearch): LinesSearch {
+  const { q: _, view: __, ...rest } = search;
+  return rest;
+}

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQueries, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { type Line, matchesQuery, pageLines, pageQuery } from './queries.ts';
+import { type Line, type LinesOf, matchesQuery, pageLines, pageQuery } from './queries.ts';
 import type { LinesSearch } from './search.ts';
 
 /** Rows of the list: those that are not loaded yet have only a number. */
@@ -23,7 +23,7 @@ export interface LineRows {
 const pagesAround = 2;
 
 /** All lines: the pages around the rows in view. */
-export function useAllLines(batchId: string, total: number, isEnded: boolean, isOn: boolean): LineRows {
+export function useAllLines(of: LinesOf, total: number, isEnded: boolean, isOn: boolean): LineRows {
   const [[first, last], setRange] = useState<[number, number]>([0, 0]);
   const lastPage = Math.max(0, Math.ceil(total / pageLines) - 1);
   const from = Math.max(0, Math.floor(first / pageLines) - pagesAround);
@@ -33,8 +33,8 @@ export function useAllLines(batchId: string, total: number, isEnded: boolean, is
   const pages = Array.from({ length: isOn ? to - from + 1 : 0 }, (_, at) => from + at).toSorted(
     (a, b) => Math.abs(a - middle) - Math.abs(b - middle),
   );
-  const queries = useQueries({ queries: pages.map((page) => pageQuery(batchId, page, isEnded)) });
-  useLoadAhead(batchId, lastPage, isEnded && isOn && queries.every(({ isSuccess }) => isSuccess));
+  const queries = useQueries({ queries: pages.map((page) => pageQuery(of, page, isEnded)) });
+  useLoadAhead(of, lastPage, isEnded && isOn && queries.every(({ isSuccess }) => isSuccess));
   const byPage = new Map(pages.map((page, at) => [page, queries[at]]));
   const failed = queries.find(({ error, data }) => error !== null && !data);
   return {
@@ -59,23 +59,23 @@ export function useAllLines(batchId: string, total: number, isEnded: boolean, is
 const maxPagesAhead = 100;
 
 /** Loads the pages of an ended batch one after the other, so that a jump to any line shows it at once. */
-function useLoadAhead(batchId: string, lastPage: number, isReady: boolean): void {
+function useLoadAhead({ batchId, isOperator }: LinesOf, lastPage: number, isReady: boolean): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!isReady || lastPage >= maxPagesAhead) return undefined;
     const stop = new AbortController();
     const load = async () => {
       for (let page = 0; page <= lastPage && !stop.signal.aborted; page++)
-        await queries.prefetchQuery(pageQuery(batchId, page, true));
+        await queries.prefetchQuery(pageQuery({ batchId, isOperator }, page, true));
     };
     void load();
     return () => stop.abort();
-  }, [queries, batchId, lastPage, isReady]);
+  }, [queries, batchId, isOperator, lastPage, isReady]);
 }
 
 /** Lines that match the filters, as far as they were looked for. */
-export function useMatchingLines(batchId: string, search: LinesSearch, isOn: boolean): LineRows {
-  const query = useInfiniteQuery({ ...matchesQuery(batchId, search), enabled: isOn });
+export function useMatchingLines(of: LinesOf, search: LinesSearch, isOn: boolean): LineRows {
+  const query = useInfiniteQuery({ ...matchesQuery(of, search), enabled: isOn });
   const rows = query.data?.pages.flatMap((page) => page.data) ?? [];
   const last = query.data?.pages.at(-1);
   const next = () => {

@@ -1,7 +1,7 @@
 import { warningText } from '../../../../src/wire/shared/field-warnings.ts';
 import { compact, count } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
-import { bytes } from './bytes.ts';
+import { bytes } from '../../parts/bytes.ts';
 import type { CheckReport } from './check-input.ts';
 import css from './new-batch.module.css';
 import type { Check } from './use-check.ts';

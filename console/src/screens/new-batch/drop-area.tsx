@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useId, useState } from 'react';
 import { chatModelsQuery } from '../../api/models.ts';
 import { Code } from '../../parts/code.tsx';
-import { bytes } from './bytes.ts';
+import { bytes } from '../../parts/bytes.ts';
 import css from './new-batch.module.css';
 
 /** Area to drop a file on, or to choose one. */

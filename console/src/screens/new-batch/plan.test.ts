@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiFailure } from '../../api/failure.ts';
-import { type Estimate, partName, shiftLine, sumEstimates } from './plan.ts';
+import { type Estimate, expectedEnd, partName, shiftLine, sumEstimates } from './plan.ts';
 
 const estimate = (amount: string, used: number): { estimate: Estimate } => ({
   estimate: {
@@ -8,6 +8,7 @@ const estimate = (amount: string, used: number): { estimate: Estimate } => ({
     usage: { input_tokens: 10, output_tokens: 5 },
     exact_input: used === 0,
     cost: { amount, list_amount: amount },
+    forecast: { eta: null, tokens_ahead: 0, at_risk: false, waiting: null },
     quota: { fits: used + 1 <= 2, limits: [{ name: 'open_batches', limit: 2, used, adds: 1 }] },
   },
 });
@@ -35,5 +36,23 @@ describe('plan', () => {
     const sums = sumEstimates([estimate('0.1', 0), estimate('0.2', 2)]);
     expect(sums).toMatchObject({ amount: '0.3', inputTokens: 20, outputTokens: 10, isExact: false });
     expect(sums.exceeded).toMatchObject([{ name: 'open_batches', used: 2 }]);
+  });
+
+  it('expects the end of the latest part, where all are known', () => {
+    const part = (forecast: Partial<Estimate['forecast']>) => {
+      const { estimate: one } = estimate('0', 0);
+      return { estimate: { ...one, forecast: { ...one.forecast, ...forecast } } };
+    };
+    const early = part({ eta: '2026-11-28T10:00:00Z', tokens_ahead: 5 });
+    const late = part({ eta: '2026-11-28T11:00:00Z', tokens_ahead: 2, at_risk: true });
+    const eleven = Date.UTC(2026, 10, 28, 11);
+    const known = { isEarliest: false, tokensAhead: 2, isAtRisk: true, reason: null };
+    expect(expectedEnd([late])).toEqual({ ...known, eta: eleven });
+    expect(expectedEnd([early, late])).toEqual({ ...known, eta: eleven, isEarliest: true, tokensAhead: 5 });
+    expect(expectedEnd([late, part({})])).toMatchObject({
+      eta: null,
+      reason: 'No request of the model was measured yet.',
+    });
+    expect(expectedEnd([part({ waiting: { message: 'Drained.' } })]).reason).toBe('Drained.');
   });
 });

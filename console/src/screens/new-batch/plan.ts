@@ -2,6 +2,7 @@ import { formatDollars, parseDollars } from '../../../../src/core/price.ts';
 import { type Answer, api, apiBase, bodyOf } from '../../api/client.ts';
 import { ApiFailure } from '../../api/failure.ts';
 import { sendForm } from '../../api/send.ts';
+import { toMs } from '../../parts/format.ts';
 import type { CheckReport, Part } from './check-input.ts';
 
 type RemoteFile = Answer<'/v1/files', 'post'>;
@@ -13,6 +14,12 @@ export interface Estimate {
   usage: { input_tokens: number; output_tokens: number };
   exact_input: boolean;
   cost: { amount: string; list_amount: string };
+  forecast: {
+    eta: string | number | null;
+    tokens_ahead: number;
+    at_risk: boolean;
+    waiting: { message: string } | null;
+  };
   quota: { fits: boolean; limits: readonly { name: string; limit: number; used: number; adds: number }[] };
 }
 
@@ -151,5 +158,31 @@ export function sumEstimates(parts: readonly Pick<UploadedPart, 'estimate'>[]) {
     exceeded: parts.flatMap(({ estimate: each }) =>
       each.quota.fits ? [] : each.quota.limits.filter(({ limit, used, adds }) => used + adds > limit),
     ),
+  };
+}
+
+/** When the batches of all parts would be done. */
+export interface Expected {
+  /** Epoch milliseconds of the latest part; null while it is unknown. */
+  eta: number | null;
+  /** True for several parts: each was estimated without the others. */
+  isEarliest: boolean;
+  tokensAhead: number;
+  isAtRisk: boolean;
+  /** Reason why the time is unknown. */
+  reason: string | null;
+}
+
+export function expectedEnd(parts: readonly Pick<UploadedPart, 'estimate'>[]): Expected {
+  const forecasts = parts.map(({ estimate: { forecast } }) => forecast);
+  const etas = forecasts.flatMap(({ eta }) => (eta === null ? [] : [toMs(eta)]));
+  const isKnown = etas.length === forecasts.length && etas.length > 0;
+  const waiting = forecasts.find((each) => each.waiting !== null)?.waiting ?? null;
+  return {
+    eta: isKnown ? Math.max(...etas) : null,
+    isEarliest: forecasts.length > 1,
+    tokensAhead: Math.max(0, ...forecasts.map(({ tokens_ahead: tokens }) => tokens)),
+    isAtRisk: forecasts.some(({ at_risk: isLate }) => isLate),
+    reason: isKnown ? null : (waiting?.message ?? 'No request of the model was measured yet.'),
   };
 }

@@ -5,10 +5,18 @@ import { Button } from '../../parts/button.tsx';
 import { compact } from '../../parts/format.ts';
 import { Money } from '../../parts/money.tsx';
 import { State } from '../../parts/state.tsx';
-import { bytes } from './bytes.ts';
+import { Time } from '../../parts/time.tsx';
+import { bytes } from '../../parts/bytes.ts';
 import type { CheckReport } from './check-input.ts';
 import css from './new-batch.module.css';
-import { createBatches, removeParts, sumEstimates, type UploadedPart, uploadParts } from './plan.ts';
+import {
+  createBatches,
+  expectedEnd,
+  removeParts,
+  sumEstimates,
+  type UploadedPart,
+  uploadParts,
+} from './plan.ts';
 
 interface SendBatchProps {
   file: File;
@@ -163,6 +171,12 @@ function Confirm({ parts, isBusy, onCreate, onDiscard }: ConfirmProps) {
           <dt>Output tokens at most</dt>
           <dd>{compact(outputTokens)}</dd>
         </div>
+        <div>
+          <dt>Expected end</dt>
+          <dd>
+            <ExpectedEnd parts={parts} />
+          </dd>
+        </div>
       </dl>
       {exceeded.map(({ name, limit, used, adds }) => (
         <State key={`${name} ${adds}`} kind="warning">
@@ -177,6 +191,22 @@ function Confirm({ parts, isBusy, onCreate, onDiscard }: ConfirmProps) {
           Discard the upload
         </Button>
       </div>
+    </>
+  );
+}
+
+/** When the batch would be done at the measured rate, after the work before it. */
+function ExpectedEnd({ parts }: { parts: readonly UploadedPart[] }) {
+  const { eta, isEarliest, tokensAhead, isAtRisk, reason } = expectedEnd(parts);
+  if (eta === null) return <span className={css.quiet}>Unknown: {reason}</span>;
+  return (
+    <>
+      {isEarliest && 'Not before '}
+      <Time at={new Date(eta).toISOString()} />{' '}
+      {tokensAhead > 0 && (
+        <span className={css.quiet}>after {compact(tokensAhead)} tokens of other batches</span>
+      )}
+      {isAtRisk && <State kind="warning">After the end of its window</State>}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Screen } from '../../parts/screen.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Audit } from './audit.tsx';
 import { Pauses } from './pauses.tsx';
+import { Processes } from './processes.tsx';
 import type { Tab } from './search.ts';
 import { Servers } from './servers.tsx';
 import { Webhooks } from './webhooks.tsx';
@@ -13,12 +14,13 @@ const route = getRouteApi('/operations');
 
 const parts = [
   { tab: 'servers', label: 'Servers', scope: 'admin:read', Part: Servers },
+  { tab: 'processes', label: 'Processes', scope: 'admin:read', Part: Processes },
   { tab: 'pauses', label: 'Pauses', scope: 'admin:read', Part: Pauses },
   { tab: 'webhooks', label: 'Webhooks', scope: 'batches:read', Part: Webhooks },
   { tab: 'audit', label: 'Audit log', scope: 'admin:read', Part: Audit },
 ] as const;
 
-/** Servers and pauses for administrators, webhooks of the own org, and the audit log. */
+/** Servers, processes and pauses for administrators, webhooks of the own org, and the audit log. */
 export function Operations() {
   const session = useSession();
   const { tab } = route.useSearch();

@@ -1,5 +1,5 @@
 /** Parts of the screen. */
-export const tabs = ['servers', 'pauses', 'webhooks', 'audit'] as const;
+export const tabs = ['servers', 'processes', 'pauses', 'webhooks', 'audit'] as const;
 export type Tab = (typeof tabs)[number];
 
 /** State of the screen in its address. */

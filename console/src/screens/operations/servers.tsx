@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/column.ts';
 import { count, exactTime, toMs } from '../../parts/format.ts';
 import { ReplicaState } from '../../parts/replica-state.tsx';
+import { ModelHours } from './model-hours.tsx';
 import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
 const columns: readonly Column<Replica>[] = [
@@ -14,6 +15,18 @@ const columns: readonly Column<Replica>[] = [
   { ...replicaColumns.model, width: 180 },
   { id: 'state', header: 'State', width: 120, cell: ServerState },
   { ...replicaColumns.slots, width: 140 },
+  {
+    id: 'configured',
+    header: 'Cap',
+    width: 80,
+    align: 'end',
+    cell: ({ configured }) =>
+      configured === null ? (
+        <span title="The server reports its slots, or they are found under load">None</span>
+      ) : (
+        <span title="Slots that the configuration fixes">{count(configured)}</span>
+      ),
+  },
   { id: 'flight', header: 'In flight', width: 90, align: 'end', cell: (row) => count(row.in_flight) },
   replicaColumns.error,
 ];
@@ -27,6 +40,7 @@ export function Servers() {
     <section>
       <ActionError error={change.error} />
       <ReplicaTable caption="Servers" columns={shown} />
+      <ModelHours />
     </section>
   );
 }

@@ -3,8 +3,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { hasScope, useSession } from '../../api/session.ts';
 import { compact, money } from '../../parts/format.ts';
+import { LimitsInUse } from '../../parts/limits-in-use.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Screen } from '../../parts/screen.tsx';
+import { Screen, Section } from '../../parts/screen.tsx';
 import { maxSeries, StackedBars } from '../../parts/stacked-bars.tsx';
 import { useNow } from '../../parts/time.tsx';
 import { Budgets } from './budgets.tsx';
@@ -47,6 +48,9 @@ export function Usage() {
           )}
         </QueryView>
       </div>
+      <Section title={report.org === undefined ? 'Limits of your key and org' : 'Limits of the org'}>
+        <LimitsInUse of={report.org === undefined ? { kind: 'self' } : { kind: 'org', id: report.org }} />
+      </Section>
       {query.data && <Budgets budgets={query.data.budgets} org={report.org} isAdmin={isAdmin} now={now} />}
     </Screen>
   );
