@@ -3,6 +3,7 @@ import type { BatchEndpoint } from '../core/batch.ts';
 import type { ApiError } from '../core/errors.ts';
 import { editBody } from '../wire/json/edit-body.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
+import { findMember, scanJson } from '../wire/json/scan.ts';
 import { sseKeepAlive } from '../wire/shared/sse.ts';
 import { type Answer, events, jsonText } from './answer.ts';
 import { idempotencyTokens, replayHeaders } from './idempotency.ts';
@@ -50,7 +51,11 @@ export async function answerFlex(
     const submitted = await batches.requests.submit(incoming.caller, request);
     const answer = answerOf(incoming, batches.requests, request, submitted).finally(release);
     const headers = replayHeaders(submitted.replayed);
-    if (!stream) return jsonText(200, await answer, headers);
+    if (!stream) {
+      const text = await answer;
+      incoming.onModel(modelIn(text));
+      return jsonText(200, text, headers);
+    }
     // Its error is for the stream, which the client may have left.
     answer.catch(() => {});
     return events(streamed(answer, stream.toEvents), stream.failed, headers);
@@ -58,6 +63,15 @@ export async function answerFlex(
     release?.();
     throw error;
   }
+}
+
+const modelMember = new Map([['model', null]]);
+
+/** Model that an answer names. */
+function modelIn(answer: string): string {
+  const scan = scanJson(answer, { maxDepth: Infinity, maxNodes: Infinity, until: modelMember });
+  const { start, end } = findMember(scan, 'model')!;
+  return JSON.parse(answer.slice(start, end)) as string;
 }
 
 /** Answer of a request or of the one that it repeats. A repeated request that has failed runs again. */

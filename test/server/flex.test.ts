@@ -23,6 +23,7 @@ describe.each(routes)('a flex request to %s', (path, body) => {
   it('is answered like any other, and says how it was served', async () => {
     const [flex, plain] = [await post(path, body), await app.call('POST', path, { json: body })];
     expect([flex.status, plain.status]).toEqual([200, 200]);
+    expect(flex.headers.get('x-offpeak-model')).toBe(plain.headers.get('x-offpeak-model'));
     expect(Object.keys(flex.json).toSorted()).toEqual(Object.keys(plain.json).toSorted());
     const tiers = { '/v1/messages': 'batch', '/v1/embeddings': undefined } as Record<string, unknown>;
     expect(tierOf(flex.json)).toBe(path in tiers ? tiers[path] : 'flex');

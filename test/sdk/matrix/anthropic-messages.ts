@@ -181,6 +181,18 @@ export const anthropicMessages: Record<AnthropicCell, (of: AnthropicCase) => Pro
     await until('the upstream sees that nobody listens', () => upstream.received[0]?.aborted);
   },
 
+  async 'messages: flex'({ client }) {
+    const tier = 'flex' as 'auto';
+    const asked = { model: 'default', max_tokens: 99, messages: say('at batch price'), service_tier: tier };
+    const answer = {
+      content: [{ type: 'text', text: 'Echo: at batch price' }],
+      stop_reason: 'end_turn',
+      usage: { service_tier: 'batch' },
+    };
+    expect(await client.messages.create(asked)).toMatchObject(answer);
+    expect(await client.messages.stream(asked).finalMessage()).toMatchObject(answer);
+  },
+
   async 'messages: count tokens'({ client }) {
     const asked = { model: 'default', system: 'be kind', messages: say('how many?'), tools: [weather] };
     const { input_tokens } = await client.messages.countTokens(asked);

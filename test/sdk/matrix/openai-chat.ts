@@ -176,4 +176,14 @@ export const openaiChat: Record<ChatCell, (of: OpenAICase) => Promise<void>> = {
     stream.controller.abort();
     await until('the upstream sees that nobody listens', () => upstream.received[0]?.aborted);
   },
+
+  async 'chat: flex'({ client }) {
+    const asked = { model, messages: say('at batch price'), service_tier: 'flex' as const };
+    const answer = {
+      service_tier: 'flex',
+      choices: [{ finish_reason: 'stop', message: { content: 'Echo: at batch price' } }],
+    };
+    expect(await client.chat.completions.create(asked)).toMatchObject(answer);
+    expect(await client.chat.completions.stream(asked).finalChatCompletion()).toMatchObject(answer);
+  },
 };

@@ -153,6 +153,15 @@ export const openaiResponses: Record<ResponsesCell, (of: OpenAICase) => Promise<
     expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' });
   },
 
+  async 'responses: flex'({ client }) {
+    const asked = { model, input: 'at batch price', service_tier: 'flex' as const };
+    const answer = { service_tier: 'flex', status: 'completed', output_text: 'Echo: at batch price' };
+    expect(await client.responses.create(asked)).toMatchObject(answer);
+    const streamed = await client.responses.stream(asked).finalResponse();
+    expect(streamed).toMatchObject(answer);
+    expect(await client.responses.retrieve(streamed.id)).toMatchObject(answer);
+  },
+
   async 'responses: replay'({ client }) {
     const events = [];
     for await (const event of await client.responses.create({ model, input: 'a b c d', stream: true }))

@@ -159,6 +159,15 @@ def _():
     stream.close()
 
 
+@cell("messages: flex")
+def _():
+    asked = {**BASE, "messages": say("at batch price"), "extra_body": {"service_tier": "flex"}}
+    with client.messages.stream(**asked) as stream:
+        streamed = stream.get_final_message()
+    for message in [client.messages.create(**asked), streamed]:
+        assert (text_of(message), message.usage.service_tier) == ("Echo: at batch price", "batch")
+
+
 @cell("messages: count tokens")
 def _():
     asked = {"model": "default", "system": "be kind", "messages": say("how many?"), "tools": [TOOL]}

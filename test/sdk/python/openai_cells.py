@@ -152,6 +152,16 @@ def _():
     stream.close()
 
 
+@cell("chat: flex")
+def _():
+    asked = {"model": MODEL, "messages": say("at batch price"), "service_tier": "flex"}
+    with client.chat.completions.stream(**asked) as stream:
+        streamed = stream.get_final_completion()
+    for answer in [client.chat.completions.create(**asked), streamed]:
+        assert answer.service_tier == "flex"
+        assert answer.choices[0].message.content == "Echo: at batch price"
+
+
 # Responses
 
 
@@ -249,6 +259,15 @@ def _():
     assert (response.status, response.output_text) == ("completed", "Echo: later")
     hanging = client.responses.create(model=MODEL, input="[[hang]]", background=True)
     assert client.responses.cancel(hanging.id).status == "cancelled"
+
+
+@cell("responses: flex")
+def _():
+    asked = {"model": MODEL, "input": "at batch price", "service_tier": "flex"}
+    with client.responses.stream(**asked) as stream:
+        streamed = stream.get_final_response()
+    for answer in [client.responses.create(**asked), streamed, client.responses.retrieve(streamed.id)]:
+        assert (answer.service_tier, answer.output_text) == ("flex", "Echo: at batch price")
 
 
 @cell("responses: replay")
