@@ -105,6 +105,7 @@ function batchTests(chromium: Browser): void {
       await page.getByText('2 of').waitFor();
       await page.getByRole('button', { name: 'Close' }).click();
       await row(page, 'bulk three').getByText('Paused').waitFor({ state: 'detached' });
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Actions');
       expect(faults).toEqual([]);
       await close();
     });

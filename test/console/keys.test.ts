@@ -98,6 +98,7 @@ function keysTests(chromium: Browser): void {
     await press(page, 'Revoke');
     await press(page, 'Revoke key');
     await row(page, 'API keys', 'nightly').waitFor({ state: 'detached' });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('TR');
     expect(await statusOf(second)).toBe(401);
     await page.getByRole('combobox', { name: /^Keys/ }).selectOption('all');
     await expect.poll(() => row(page, 'API keys', 'Revoked').count()).toBe(2);

@@ -3,16 +3,18 @@
 //   node test/console/screenshots.ts           into docs/images
 //   node test/console/screenshots.ts FOLDER    every screen, light and dark, at three widths, to look at
 
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { chatLine, jsonl } from '../support/batch-lines.ts';
 import { openConsole, settled, startBrowser } from './support/browser.ts';
 import { buildConsole } from './support/build-console.ts';
 import { type Showcase, startShowcase } from './support/showcase.ts';
 
-/** Time in which batches make progress and rates are measured, in milliseconds. */
-const progressMs = 25_000;
+/** Time in which rates are measured, in milliseconds. */
+const recentMs = 25_000;
 
 interface Look {
   width: number;
@@ -28,42 +30,61 @@ const looks: readonly Look[] = [390, 1280, 2560].flatMap((width) =>
   })),
 );
 
-/** Pictures of the documentation: name, path and look. */
-const published: readonly [name: string, path: string, look: Look][] = [
-  ['batches', '/batches', { width: 1280, height: 720, colorScheme: 'light' }],
-];
+/** Pictures of the documentation: name and path, each once. */
+function publishedScreens({ running, failed }: Showcase): [name: string, path: string][] {
+  return [
+    ['overview', '/'],
+    ['batches', '/batches'],
+    ['batch', `/batches/${running}`],
+    ['lines', `/batches/${failed}/lines?line=13`],
+    ['new-batch', '/batches/new'],
+    ['requests', '/requests'],
+    ['usage', '/usage'],
+    ['keys', '/keys'],
+    ['operations', '/operations'],
+    ['playground', '/playground'],
+  ];
+}
+const publishedLook: Look = { width: 1280, height: 760, colorScheme: 'light' };
 
 async function main(folder: string | undefined): Promise<void> {
+  preferFonts();
   const browser = await startBrowser();
   if ('reason' in browser) throw new Error(browser.reason);
   buildConsole();
   const showcase = await startShowcase();
-  await wait(progressMs);
+  await wait(recentMs);
   if (folder === undefined) {
-    for (const [name, path, look] of published)
-      await take(
-        browser,
-        showcase,
-        path,
-        look,
-        join(import.meta.dirname, `../../docs/images/console-${name}.webp`),
-      );
+    for (const [name, path] of publishedScreens(showcase)) {
+      const file = join(import.meta.dirname, `../../docs/images/console-${name}.webp`);
+      await take(browser, showcase, path, publishedLook, file);
+    }
   } else {
-    const paths = await screenPaths(browser, showcase);
-    for (const path of paths)
+    for (const path of await screenPaths(browser, showcase))
       for (const look of looks) {
         const name = path.replaceAll(/\W+/g, '-').replace(/^-$/, '-overview');
-        await take(
-          browser,
-          showcase,
-          path,
-          look,
-          join(folder, `${name.slice(1)}-${look.width}-${look.colorScheme}.webp`),
-        );
+        const file = join(folder, `${name.slice(1)}-${look.width}-${look.colorScheme}.webp`);
+        await take(browser, showcase, path, look, file);
       }
   }
   await browser.close();
   await showcase.stop();
+}
+
+/** Prefers the fonts that a reader is likely to have to the first one of a server without a desktop. */
+function preferFonts(): void {
+  const fonts = ['Inter', 'Roboto', 'Noto Sans', 'Liberation Sans'].map((name) => `<string>${name}</string>`);
+  const aliases = ['system-ui', 'sans-serif'].map(
+    (name) =>
+      `<match><test name="family"><string>${name}</string></test>` +
+      `<edit name="family" mode="prepend" binding="strong">${fonts.join('')}</edit></match>`,
+  );
+  const file = join(mkdtempSync(join(tmpdir(), 'offpeak-fonts-')), 'fonts.conf');
+  writeFileSync(
+    file,
+    `<fontconfig><include ignore_missing="yes">/etc/fonts/fonts.conf</include>${aliases.join('')}</fontconfig>`,
+  );
+  process.env['FONTCONFIG_FILE'] = file;
 }
 
 /** Every screen of the navigation, and those of one batch. */
@@ -96,7 +117,10 @@ async function take(
     colorScheme,
   });
   await settled(page);
+  await page.mouse.move(0, 0);
+  await page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' });
   if (path.startsWith('/playground')) await askSomething(page);
+  if (path === '/batches/new') await chooseFile(page);
   mkdirSync(join(file, '..'), { recursive: true });
   writeFileSync(file, await webp(page));
   console.log(file);
@@ -111,6 +135,19 @@ async function askSomething(page: Page): Promise<void> {
   await page.getByLabel('Stream the answer').uncheck();
   await page.keyboard.press('Control+Enter');
   await page.getByText('Done', { exact: true }).waitFor();
+}
+
+async function chooseFile(page: Page): Promise<void> {
+  const lines = Array.from({ length: 2_400 }, (_, n) =>
+    chatLine(`ticket-${n}`, `Which team should handle ticket ${n}?`, {
+      model: 'llama-3.1-8b',
+      max_tokens: 200,
+    }),
+  );
+  const buffer = Buffer.from(jsonl(lines));
+  await page.locator('input[type="file"]').setInputFiles({ name: 'tickets.jsonl', mimeType: '', buffer });
+  await page.getByRole('button', { name: 'Upload and show the cost' }).click();
+  await page.getByText('Cost at most').waitFor();
 }
 
 /** WebP, which Playwright does not write by itself, of the visible part of the page. */

@@ -72,7 +72,7 @@ function signInTests(chromium: Exclude<typeof browser, { reason: string }>): voi
     it('comes back after the sign-out, and shows nothing of the session', async () => {
       const { page, close } = await openConsole(chromium, app.url, { key: app.key });
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByRole('heading', { name: 'Sign in to Offpeak' }).waitFor();
+      await page.getByText('You are signed out.').waitFor();
       expect(await page.context().cookies()).toEqual([]);
       await page.goBack().catch(() => {});
       await page.goto(`${app.url}/console/`);
@@ -99,6 +99,19 @@ function signInTests(chromium: Exclude<typeof browser, { reason: string }>): voi
     await page.getByText('The server does not answer.').waitFor();
     expect(await page.getByText('No batch is open.').isVisible()).toBe(true);
     await page.unroute('**/console/api/**');
+    await page.getByText('The server does not answer.').waitFor({ state: 'hidden' });
+    await close();
+  });
+
+  it('loads a screen that was opened without a connection, once the server answers', async () => {
+    const { page, close } = await openConsole(chromium, app.url, { key: app.key });
+    await page.getByText('No batch is open.').waitFor();
+    const away = /\/console\/(api|session)/;
+    await page.route(away, (route) => route.abort('connectionrefused'));
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByText('The usage could not be loaded.').waitFor();
+    await page.unroute(away);
+    await page.getByText('Nothing was used in these days.').waitFor();
     await page.getByText('The server does not answer.').waitFor({ state: 'hidden' });
     await close();
   });

@@ -5,6 +5,8 @@ import { setConnected } from './connection.ts';
 
 /** Pause before a stream that the server refused is opened again. */
 const reopenMs = 5_000;
+/** A stream that is away for longer means that the server is: proxies cut streams now and then. */
+const awayMs = 3_000;
 
 interface Listener {
   /** Called at most once a frame, with the latest state of each batch that changed. */
@@ -36,6 +38,7 @@ function followBatches(path: string, query: string, { onChange, onGap }: Listene
   let lastId: string | undefined;
   let isFirst = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let away: ReturnType<typeof setTimeout> | undefined;
   let frame: number | undefined;
   const changed = new Map<string, Batch>();
 
@@ -52,6 +55,8 @@ function followBatches(path: string, query: string, { onChange, onGap }: Listene
     source = new EventSource(`${path}?${parameters}`);
     source.addEventListener('ready', ({ data, lastEventId }: MessageEvent<string>) => {
       lastId = lastEventId;
+      clearTimeout(away);
+      away = undefined;
       setConnected(true);
       const { complete } = JSON.parse(data) as { complete: boolean };
       if (!complete && !isFirst) onGap();
@@ -64,6 +69,7 @@ function followBatches(path: string, query: string, { onChange, onGap }: Listene
       frame ??= requestAnimationFrame(flush);
     });
     source.addEventListener('error', () => {
+      away ??= setTimeout(() => setConnected(false), awayMs);
       // The browser reconnects by itself unless the server refused.
       if (source?.readyState !== EventSource.CLOSED) return;
       clearTimeout(timer);
@@ -73,6 +79,8 @@ function followBatches(path: string, query: string, { onChange, onGap }: Listene
 
   const close = () => {
     clearTimeout(timer);
+    clearTimeout(away);
+    away = undefined;
     source?.close();
     source = undefined;
   };

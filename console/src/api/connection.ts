@@ -10,12 +10,13 @@ export function setConnected(connected: boolean): void {
   for (const listener of listeners) listener();
 }
 
+/** Calls a listener with each change. Returns a function that removes it. */
+export function onConnection(listener: (isConnected: boolean) => void): () => void {
+  const call = () => listener(isConnected);
+  listeners.add(call);
+  return () => listeners.delete(call);
+}
+
 export function useConnected(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => isConnected,
-  );
+  return useSyncExternalStore(onConnection, () => isConnected);
 }

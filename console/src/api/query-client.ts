@@ -1,4 +1,5 @@
 import { QueryClient } from '@tanstack/react-query';
+import { onConnection } from './connection.ts';
 import { isTemporary } from './failure.ts';
 import { sessionKey } from './session.ts';
 import { whenSessionEnds } from './send.ts';
@@ -14,6 +15,17 @@ export const queryClient = new QueryClient({
     },
     mutations: { networkMode: 'always' },
   },
+});
+
+/** Pause between two tries to reach a server that does not answer, in milliseconds. */
+const retryMs = 2_000;
+let retrying: ReturnType<typeof setInterval> | undefined;
+
+// Without a connection the session is asked for until the server answers; then everything on the screen is read again.
+onConnection((isConnected) => {
+  clearInterval(retrying);
+  if (isConnected) void queryClient.invalidateQueries();
+  else retrying = setInterval(() => void queryClient.refetchQueries({ queryKey: sessionKey }), retryMs);
 });
 
 whenSessionEnds(() => {

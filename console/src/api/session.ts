@@ -12,6 +12,9 @@ import { sendJson } from './send.ts';
 export type Session = ConsoleSessionBody;
 export type Scope = Session['scopes'][number];
 
+/** How the last session of the page ended; null before the first one. */
+export type SessionEnd = 'signed out' | 'expired' | null;
+
 export const sessionKey = ['session'] as const;
 const path = '/console/session';
 
@@ -39,6 +42,7 @@ export function useSignIn() {
       ),
     gcTime: 0,
     onSuccess(session) {
+      isSignedOut = false;
       forgetAll(queries);
       queries.setQueryData(sessionKey, session);
     },
@@ -50,12 +54,22 @@ function forgetAll(queries: QueryClient): void {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
 }
 
+/** True after the user signed out, until the next session. */
+let isSignedOut = false;
+
+/** How the session that the page had has ended. @param hadSession true if the page had one */
+export function sessionEnd(hadSession: boolean): SessionEnd {
+  if (!hadSession) return null;
+  return isSignedOut ? 'signed out' : 'expired';
+}
+
 /** Ends the session and forgets everything that it showed. */
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => sendJson(new Request(path, { method: 'DELETE' })),
     onSettled() {
+      isSignedOut = true;
       queries.setQueryData(sessionKey, null);
       forgetAll(queries);
     },

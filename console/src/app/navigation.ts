@@ -20,8 +20,6 @@ const entries = groups.flatMap((group) =>
     ...each,
     /** True at the begin of a group. */
     startsGroup: index === 0,
-    /** True where addresses below this one belong to another entry. */
-    isExact: each.to === '/' || each.to === '/batches/new',
   })),
 );
 
@@ -32,6 +30,13 @@ export function navigationFor(session: Pick<Session, 'scopes'>): NavigationEntry
   return entries.filter(
     ({ scopes }) => scopes.length === 0 || scopes.some((scope) => hasScope(session, scope)),
   );
+}
+
+/** Entry that an address belongs to: the one with the longest path. @param path without the base of the console */
+export function currentEntry(shown: readonly NavigationEntry[], path: string): NavigationEntry | undefined {
+  return shown
+    .filter(({ to }) => path === to || (to !== '/' && path.startsWith(`${to}/`)))
+    .toSorted((a, b) => b.to.length - a.to.length)[0];
 }
 
 /** @param scopes of which a key needs one for the screen to show something; none if absent */

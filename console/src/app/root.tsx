@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useSessionQuery } from '../api/session.ts';
+import { sessionEnd, useSessionQuery } from '../api/session.ts';
 import { ErrorState } from '../parts/error-state.tsx';
 import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
@@ -10,7 +10,7 @@ export function Root() {
   const [wasSignedIn, setSignedIn] = useState(false);
   if (session && !wasSignedIn) setSignedIn(true);
   if (session) return <Shell session={session} />;
-  if (session === null) return <SignIn hasEnded={wasSignedIn} />;
+  if (session === null) return <SignIn end={sessionEnd(wasSignedIn)} />;
   if (error) return <ErrorState error={error} what="The console" onRetry={() => void refetch()} />;
   return null;
 }

@@ -1,9 +1,9 @@
-import { Link, Outlet, useRouter } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
 import { Suspense, useEffect, useRef } from 'react';
 import { useConnected } from '../api/connection.ts';
 import { type Session, useSignOut } from '../api/session.ts';
 import { Button } from '../parts/button.tsx';
-import { navigationFor } from './navigation.ts';
+import { currentEntry, navigationFor } from './navigation.ts';
 import { Overlays, useOverlays } from './overlays.tsx';
 import { ScreenLoading } from './screen-states.tsx';
 import css from './shell.module.css';
@@ -14,6 +14,9 @@ export function Shell({ session }: { session: Session }) {
   const menu = useRef<HTMLElement>(null);
   const router = useRouter();
   const [overlay, setOverlay] = useOverlays();
+  const path = useLocation({ select: ({ pathname }) => pathname.replace(/^\/console(?=\/|$)/, '') || '/' });
+  const entries = navigationFor(session);
+  const current = currentEntry(entries, path);
   useEffect(() => router.subscribe('onBeforeNavigate', () => menu.current?.hidePopover()), [router]);
   return (
     <div className={css.shell}>
@@ -38,9 +41,15 @@ export function Shell({ session }: { session: Session }) {
       </header>
       <nav ref={menu} id="navigation" popover="auto" aria-label="Screens" className={css.navigation}>
         <ul>
-          {navigationFor(session).map(({ to, label, isExact, startsGroup }) => (
+          {entries.map(({ to, label, startsGroup }) => (
             <li key={to} data-starts-group={startsGroup}>
-              <Link to={to} activeOptions={{ exact: isExact }} className={css.entry}>
+              <Link
+                to={to}
+                className={css.entry}
+                // The router marks every entry that begins like the address.
+                activeProps={{ 'aria-current': undefined }}
+                aria-current={to === current?.to ? 'page' : undefined}
+              >
                 {label}
               </Link>
             </li>

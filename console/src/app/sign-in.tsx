@@ -1,11 +1,12 @@
 import { type FormEvent, useId, useRef } from 'react';
-import { useSignIn } from '../api/session.ts';
+import { type SessionEnd, useSignIn } from '../api/session.ts';
 import { ApiFailure } from '../api/failure.ts';
 import { Button } from '../parts/button.tsx';
 import { Code } from '../parts/code.tsx';
 import css from './sign-in.module.css';
 
-export function SignIn({ hasEnded }: { hasEnded: boolean }) {
+/** @param end how the session before has ended */
+export function SignIn({ end }: { end: SessionEnd }) {
   const signIn = useSignIn();
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
@@ -22,7 +23,8 @@ export function SignIn({ hasEnded }: { hasEnded: boolean }) {
       <title>Sign in · Offpeak</title>
       <form className={css.form} onSubmit={submit} noValidate>
         <h1>Sign in to Offpeak</h1>
-        {hasEnded && <p role="status">Your session has ended. Sign in to go on where you were.</p>}
+        {end === 'expired' && <p role="status">Your session has ended. Sign in to go on where you were.</p>}
+        {end === 'signed out' && <p role="status">You are signed out.</p>}
         <div className={css.field}>
           <label htmlFor={id}>API key</label>
           <input

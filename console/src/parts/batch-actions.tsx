@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ComponentProps, useState } from 'react';
+import { useState } from 'react';
 import {
   type ActionKind,
   actionQuery,
@@ -78,14 +78,16 @@ export function BatchActionsMenu({ label, isAdmin, target }: Omit<BatchActionsPr
   return (
     <>
       <Popover label="Actions" title={label}>
-        {(popoverTarget) => (
+        {(panelId) => (
           <div className={css.menu}>
             <p className={css.quiet}>{label}</p>
             <ActionButtons
               kinds={allKinds}
-              onChoose={setAction}
-              popoverTarget={popoverTarget}
-              popoverTargetAction="hide"
+              onChoose={(kind) => {
+                // First: the dialog gives the focus back to the button that opened the panel.
+                document.getElementById(panelId)?.hidePopover();
+                setAction(kind);
+              }}
             />
           </div>
         )}
@@ -97,19 +99,14 @@ export function BatchActionsMenu({ label, isAdmin, target }: Omit<BatchActionsPr
   );
 }
 
-interface ActionButtonsProps extends Pick<ComponentProps<'button'>, 'popoverTarget' | 'popoverTargetAction'> {
+interface ActionButtonsProps {
   kinds: readonly ActionKind[];
   onChoose: (kind: ActionKind) => void;
 }
 
-function ActionButtons({ kinds, onChoose, ...popover }: ActionButtonsProps) {
+function ActionButtons({ kinds, onChoose }: ActionButtonsProps) {
   return kinds.map((kind) => (
-    <Button
-      key={kind}
-      kind={kind === 'cancel' ? 'danger' : 'normal'}
-      onClick={() => onChoose(kind)}
-      {...popover}
-    >
+    <Button key={kind} kind={kind === 'cancel' ? 'danger' : 'normal'} onClick={() => onChoose(kind)}>
       {words[kind].name}
     </Button>
   ));
@@ -145,18 +142,24 @@ function ActionDialog({ isAdmin, request, onClose }: ActionDialogProps) {
       actions={
         <>
           <Button onClick={onClose}>Close</Button>
-          <Button
-            kind={request.action === 'cancel' ? 'danger' : 'primary'}
-            disabled={changes === 0}
-            isBusy={start.isPending}
-            onClick={() => start.mutate()}
-          >
-            {verb} {counted(changes, 'batch', 'batches')}
-          </Button>
+          {changes > 0 && (
+            <Button
+              kind={request.action === 'cancel' ? 'danger' : 'primary'}
+              isBusy={start.isPending}
+              onClick={() => start.mutate()}
+            >
+              {verb} {counted(changes, 'batch', 'batches')}
+            </Button>
+          )}
         </>
       }
     >
-      {preview.data ? (
+      {preview.data && changes === 0 ? (
+        <p>
+          Nothing to do: of {counted(preview.data.matched, 'batch', 'batches')}, none can be{' '}
+          {words[request.action].past} now.
+        </p>
+      ) : preview.data ? (
         <>
           <p>
             {counted(preview.data.matched, 'batch', 'batches')} chosen, {count(changes)} of them can be{' '}

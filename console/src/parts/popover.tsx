@@ -7,8 +7,8 @@ interface PopoverProps {
   label: string;
   /** Name of what opens, for screen readers. */
   title: string;
-  /** The content. A button in it with this `popoverTarget` and the action `hide` closes the panel. */
-  children: (popoverTarget: string) => ReactNode;
+  /** The content, by the id of the panel. */
+  children: (panelId: string) => ReactNode;
 }
 
 /** Button that opens a small panel below it. The browser closes it by Escape and by a click elsewhere, and gives the focus back. */

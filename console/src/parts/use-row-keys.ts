@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type RefObject, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 
 interface RowKeysOptions {
   count: number;
@@ -16,6 +16,24 @@ export function useRowKeys(
 ) {
   const [active, setActive] = useState(0);
   const current = Math.min(active, Math.max(0, count - 1));
+  const focused = useRef<HTMLElement>(null);
+  const lastCount = useRef(count);
+
+  // A row that had the focus may be gone, such as that of a revoked key: the row in its place gets it, after a dialog has closed. A row
+  // that is only out of view leaves the count as it is.
+  useEffect(() => {
+    const isFewer = count < lastCount.current;
+    lastCount.current = count;
+    if (focused.current?.isConnected !== false) return;
+    focused.current = null;
+    const recover = () => {
+      if (document.activeElement === document.body) focus(current);
+    };
+    if (!isFewer || count === 0) return;
+    const dialog = openDialog();
+    if (dialog) dialog.addEventListener('close', recover, { once: true });
+    else recover();
+  });
 
   function focus(index: number): void {
     setActive(index);
@@ -29,7 +47,20 @@ export function useRowKeys(
   return {
     setActive,
     rowProps: (index: number) =>
-      open ? { tabIndex: index === current ? 0 : -1, onFocus: () => setActive(index) } : {},
+      open
+        ? {
+            tabIndex: index === current ? 0 : -1,
+            onFocus: ({ currentTarget }: { currentTarget: HTMLElement }) => {
+              focused.current = currentTarget;
+              setActive(index);
+            },
+            onBlur: ({ currentTarget }: { currentTarget: HTMLElement }) =>
+              // A row that is removed loses the focus, too.
+              queueMicrotask(() => {
+                if (currentTarget.isConnected && !openDialog()) focused.current = null;
+              }),
+          }
+        : {},
     /** True for the row that the Tab key reaches. */
     isCurrent: (index: number) => index === current,
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
@@ -44,6 +75,10 @@ export function useRowKeys(
       event.preventDefault();
     },
   };
+}
+
+function openDialog(): Element | null {
+  return document.querySelector('dialog[open]');
 }
 
 /** Row to which a key moves the focus. */

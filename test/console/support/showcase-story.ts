@@ -94,6 +94,13 @@ export async function makeSettings({ teams, hook }: Story): Promise<void> {
   await org('research', { limits: { open_batches: 20, queued_requests: 50_000 } });
   await change(admin, '/v1/admin/orgs/search', { limits: { concurrent_requests: 64 } });
   const { data: known } = await admin.get<{ data: { id: string; name: string }[] }>('/v1/admin/orgs');
+  const { data: keys } = await admin.get<{ data: { id: string; org: string; scopes: string[] }[] }>(
+    '/v1/admin/keys',
+  );
+  for (const { id, org: owner, scopes } of keys)
+    await change(admin, `/v1/admin/keys/${id}`, {
+      name: scopes.includes('admin') ? 'operator' : `${owner}-api`,
+    });
   for (const [name, key, scopes] of [
     ['search', 'nightly-pipeline', ['batches', 'files']],
     ['search', 'dashboard', ['batches:read', 'files:read', 'usage']],

@@ -57,6 +57,12 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
   const canAct = hasScope(session, isAdmin ? 'admin' : 'batches');
   const { data: history, error, refetch } = useQuery(batchHistoryQuery(isAdmin, batch.id, isOpen));
   const rates = useMemo(() => ratesOf(history?.points ?? []), [history]);
+  // They come first once they can run again.
+  const errors = batch.error_summary.length > 0 && (
+    <Section title="Errors">
+      <Errors batch={batch} isAdmin={isAdmin} canRetry={canAct && !isOpen} />
+    </Section>
+  );
   return (
     <BatchScreen
       batchId={batch.id}
@@ -79,13 +85,16 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
         <Figures batch={batch} />
         <About batch={batch} />
       </div>
+      {!isOpen && errors}
       <Section title="Rate">
         {rates.at.length > 0 ? (
           <Suspense fallback={<Loading what="the curve" rows={6} />}>
             <RateChart rates={rates} label="Requests done and failed a minute over time" />
           </Suspense>
         ) : (
-          <EmptyState title="No request has run yet." />
+          <EmptyState
+            title={isOpen ? 'No request has run yet.' : 'The batch ended before its rate was recorded.'}
+          />
         )}
       </Section>
       <Section title="Timeline">
@@ -97,11 +106,7 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
           <Loading what="the timeline" />
         )}
       </Section>
-      {batch.error_summary.length > 0 && (
-        <Section title="Errors">
-          <Errors batch={batch} isAdmin={isAdmin} canRetry={canAct && !isOpen} />
-        </Section>
-      )}
+      {isOpen && errors}
       <div className={css.columns}>
         <Section title="Cost">
           <Cost batch={batch} />

@@ -57,15 +57,18 @@ function lineStats({ request_counts: { total, completed, failed }, progress, err
 
 function timeStats(batch: Batch): Stat[] {
   const ended = batch.completed_at ?? batch.failed_at ?? batch.expired_at ?? batch.cancelled_at;
+  if (ended !== null) {
+    const took = toMs(ended) - toMs(batch.created_at);
+    return [
+      { label: 'Created', value: <Time at={batch.created_at} /> },
+      { label: 'Ended', value: <Time at={ended} />, note: `after ${duration(took)}` },
+    ];
+  }
   const deadline: Stat = {
     label: 'Deadline',
     value: <Time at={batch.expires_at} />,
     note: `window of ${batch.completion_window}`,
   };
-  if (ended !== null) {
-    const took = toMs(ended) - toMs(batch.created_at);
-    return [{ label: 'Ended', value: <Time at={ended} />, note: `after ${duration(took)}` }, deadline];
-  }
   const { eta } = batch.progress;
   if (eta === null) return [{ label: 'Expected end', value: '–', note: 'not known yet' }, deadline];
   const spare = toMs(batch.expires_at) - toMs(eta);

@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query';
 import { warningText } from '../../../../src/wire/shared/field-warnings.ts';
+import { modelsQuery } from '../../api/models.ts';
 import { compact, count } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
 import { bytes } from '../../parts/bytes.ts';
@@ -30,9 +32,24 @@ export function CheckResult({ file, check: { report, isDone, error } }: { file: 
           />
         )}
       </dl>
+      {isDone && <UnknownModels names={Object.keys(report.models)} />}
       {report.faultCount > 0 && <Faults report={report} />}
       <Warnings report={report} />
     </section>
+  );
+}
+
+/** Names of models that the server does not have: it would reject the upload. */
+function UnknownModels({ names }: { names: readonly string[] }) {
+  const { data: models } = useQuery(modelsQuery);
+  const known = new Set(models?.data.flatMap(({ id, aliases }) => [id, ...aliases]));
+  const unknown = names.filter((name) => !known.has(name));
+  if (!models || unknown.length === 0) return null;
+  const offered = models.data.map(({ id }) => id).join(', ');
+  return (
+    <State kind="warning">
+      {`This server has no model ${unknown.join(', ')}. Its models: ${offered === '' ? 'none' : offered}.`}
+    </State>
   );
 }
 

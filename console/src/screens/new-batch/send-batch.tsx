@@ -68,9 +68,9 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
           </State>
         </div>
         <ul className={css.stack}>
-          {create.data.map(({ id, name: given }) => (
+          {create.data.map(({ id, name: given }, index) => (
             <li key={id}>
-              <Link to="/batches/$batchId" params={{ batchId: id }}>
+              <Link to="/batches/$batchId" params={{ batchId: id }} autoFocus={index === 0}>
                 Watch {given ?? <code>{id}</code>}
               </Link>
             </li>
@@ -105,7 +105,9 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
           <span className={css.quiet}>
             {bytes(Math.min(sent, file.size))} of {bytes(file.size)}
           </span>
-          <Button onClick={() => stop.current?.abort()}>Stop</Button>
+          <Button autoFocus onClick={() => stop.current?.abort()}>
+            Stop
+          </Button>
         </div>
       )}
       {error && (
@@ -184,7 +186,7 @@ function Confirm({ parts, isBusy, onCreate, onDiscard }: ConfirmProps) {
         </State>
       ))}
       <div className={css.actions}>
-        <Button kind="primary" isBusy={isBusy} onClick={onCreate}>
+        <Button kind="primary" autoFocus isBusy={isBusy} onClick={onCreate}>
           {parts.length === 1 ? 'Create the batch' : `Create ${parts.length} batches`}
         </Button>
         <Button onClick={onDiscard} disabled={isBusy}>

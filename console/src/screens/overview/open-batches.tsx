@@ -33,7 +33,7 @@ const columns: readonly Column<OpenBatch>[] = [
     cell: ({ progress }) => (progress.rate_per_minute === null ? '–' : count(progress.rate_per_minute)),
   },
   { id: 'org', header: 'Org', width: 100, cell: ({ org }) => org ?? '–' },
-  { id: 'eta', header: 'Done', width: 90, align: 'end', cell: ({ progress }) => <Time at={progress.eta} /> },
+  { id: 'eta', header: 'Done', width: 104, align: 'end', cell: ({ progress }) => <Time at={progress.eta} /> },
   { id: 'due', header: 'Due', width: 90, align: 'end', cell: (batch) => <Time at={batch.expires_at} /> },
 ];
 

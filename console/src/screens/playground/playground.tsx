@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type MouseEvent, useState } from 'react';
 import { chatModelsQuery } from '../../api/models.ts';
 import { hasScope, useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -42,6 +42,21 @@ export function Playground() {
         }
       </QueryView>
     </Screen>
+  );
+}
+
+/** One button for both, so that it keeps the focus. */
+function SendButton({ isRunning, onStop }: { isRunning: boolean; onStop: () => void }) {
+  function stop(event: MouseEvent): void {
+    // It is a button that sends by the time the click is over.
+    event.preventDefault();
+    onStop();
+  }
+  if (isRunning) return <Button onClick={stop}>Stop</Button>;
+  return (
+    <Button kind="primary" type="submit" title="Ctrl+Enter">
+      Send
+    </Button>
   );
 }
 
@@ -93,15 +108,7 @@ function Workbench({ models }: { models: Models }) {
           onSend={send}
           actions={
             <>
-              {isRunning ? (
-                <Button key="stop" onClick={stop}>
-                  Stop
-                </Button>
-              ) : (
-                <Button key="send" kind="primary" type="submit" title="Ctrl+Enter">
-                  Send
-                </Button>
-              )}
+              <SendButton isRunning={isRunning} onStop={stop} />
               {hasScope(session, 'batches') && (
                 <Button isBusy={batch.isPending} onClick={sendAsBatch}>
                   Send as a batch line
