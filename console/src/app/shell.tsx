@@ -46,8 +46,8 @@ export function Shell({ session }: { session: Session }) {
               <Link
                 to={to}
                 className={css.entry}
-                // The router marks every entry that begins like the address.
-                activeProps={{ 'aria-current': undefined }}
+                // The router would mark every entry that begins like the address.
+                activeOptions={{ exact: true }}
                 aria-current={to === current?.to ? 'page' : undefined}
               >
                 {label}

@@ -59,9 +59,11 @@ function List() {
   const pages = useDeferredValue(data?.pages);
   const rows = useMemo(() => pages?.flatMap((page) => page.data) ?? [], [pages]);
   const isNarrow = useMedia('(max-width: 600px)');
+  const isWide = useMedia('(min-width: 1800px)');
+  const width = isNarrow ? 'narrow' : isWide ? 'wide' : 'normal';
   const visible = useMemo(
-    () => columnsOf(search, isNarrow).filter((id) => isAdmin || id !== 'org'),
-    [search, isNarrow, isAdmin],
+    () => columnsOf(search, width).filter((id) => isAdmin || id !== 'org'),
+    [search, width, isAdmin],
   );
   const change = useCallback(
     (next: BatchesSearch) => void navigate({ to: '/batches', search: next as never, replace: true }),
@@ -94,7 +96,7 @@ function List() {
       }
     >
       <div>
-        <Filters search={search} onChange={change} isAdmin={isAdmin} isNarrow={isNarrow} />
+        <Filters search={search} onChange={change} isAdmin={isAdmin} width={width} />
         {selected.length > 0 && (
           <div className={css.selection}>
             <span role="status">{counted(selected.length, 'batch', 'batches')} selected</span>

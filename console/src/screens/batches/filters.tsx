@@ -5,21 +5,21 @@ import { Button } from '../../parts/button.tsx';
 import { Popover } from '../../parts/popover.tsx';
 import { columns } from './columns.tsx';
 import css from './batches.module.css';
-import { type BatchesSearch, columnsOf, defaultColumns, filtersOf, narrowColumns } from './search.ts';
+import { type BatchesSearch, columnsOf, defaultColumns, filtersOf, type ScreenWidth } from './search.ts';
 
 interface FiltersProps {
   search: BatchesSearch;
   onChange: (search: BatchesSearch) => void;
   isAdmin: boolean;
-  /** True for a narrow screen, which has fewer columns at first. */
-  isNarrow: boolean;
+  /** Decides which columns are shown at first. */
+  width: ScreenWidth;
 }
 
 /** Time without a key after which a text is searched for. */
 const typingMs = 300;
 
 /** Search field, filters and columns of the list; all of them are in the address. */
-export function Filters({ search, onChange, isAdmin, isNarrow }: FiltersProps) {
+export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
   const set = (changes: BatchesSearch) => onChange({ ...search, ...changes });
   const hasFilter = Object.keys(filtersOf(search)).length > 0;
   return (
@@ -58,7 +58,7 @@ export function Filters({ search, onChange, isAdmin, isNarrow }: FiltersProps) {
           Clear
         </Button>
       )}
-      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} isNarrow={isNarrow} />
+      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
     </div>
   );
 }
@@ -131,11 +131,11 @@ function TextFilter({ label, value, onChange }: Omit<ChoiceProps, 'values'>) {
   );
 }
 
-function ColumnMenu({ search, onChange, isAdmin, isNarrow }: FiltersProps) {
-  const shown = columnsOf(search, isNarrow);
+function ColumnMenu({ search, onChange, isAdmin, width }: FiltersProps) {
+  const shown = columnsOf(search, width);
   function toggle(id: string): void {
     const next = columns.map((column) => column.id).filter((each) => shown.includes(each) !== (each === id));
-    const isDefault = next.join() === (isNarrow ? narrowColumns : defaultColumns).join();
+    const isDefault = next.join() === defaultColumns[width].join();
     onChange({ ...search, columns: isDefault || next.length === 0 ? undefined : next.join(',') });
   }
   return (

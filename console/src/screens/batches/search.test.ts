@@ -11,7 +11,7 @@ describe('the address of the list of batches', () => {
       columns: 'name,cost',
     });
     expect(filtersOf(search)).toEqual({ q: 'night', status: 'in_progress', waiting: 'any', at_risk: true });
-    expect(columnsOf(search)).toEqual(['name', 'cost']);
+    expect(columnsOf(search, 'narrow')).toEqual(['name', 'cost']);
   });
 
   it('ignores what it does not know', () => {
@@ -24,7 +24,8 @@ describe('the address of the list of batches', () => {
       z: 1,
     });
     expect(search).toEqual({});
-    expect(columnsOf(search)).toEqual(defaultColumns);
+    for (const width of ['narrow', 'normal', 'wide'] as const)
+      expect(columnsOf(search, width)).toEqual(defaultColumns[width]);
   });
 
   it('takes numbers as text, and bounds it', () => {

@@ -19,12 +19,14 @@ export const columnIds = [
 ] as const;
 export type ColumnId = (typeof columnIds)[number];
 
-export const defaultColumns: readonly ColumnId[] = columnIds.filter(
-  (id) => !['id', 'created', 'model', 'saved', 'done'].includes(id),
-);
+/** Columns at first: fewer on a narrow screen, so that the state is seen without scrolling, and more on a wide one. */
+export const defaultColumns: Readonly<Record<ScreenWidth, readonly ColumnId[]>> = {
+  narrow: ['name', 'state', 'progress'],
+  normal: columnIds.filter((id) => !['id', 'created', 'model', 'saved', 'done'].includes(id)),
+  wide: columnIds.filter((id) => id !== 'id'),
+};
 
-/** Those of a narrow screen: what fits without scrolling sideways. */
-export const narrowColumns: readonly ColumnId[] = ['name', 'state', 'progress'];
+export type ScreenWidth = 'narrow' | 'normal' | 'wide';
 
 /** State of the list that a link shares. */
 export interface BatchesSearch extends BatchFilters {
@@ -60,8 +62,8 @@ function columnsIn(text: string | undefined): string | undefined {
   return known.length === 0 ? undefined : known.join(',');
 }
 
-export function columnsOf({ columns }: BatchesSearch, isNarrow = false): readonly string[] {
-  return columns?.split(',') ?? (isNarrow ? narrowColumns : defaultColumns);
+export function columnsOf({ columns }: BatchesSearch, width: ScreenWidth): readonly string[] {
+  return columns?.split(',') ?? defaultColumns[width];
 }
 
 export function filtersOf({ q, status, waiting, at_risk, model, org }: BatchesSearch): BatchFilters {
