@@ -82,7 +82,7 @@ describe('a single request in the batch engine', () => {
     ]);
     expect(await database.db.all('SELECT * FROM request_bodies')).toEqual([]);
     const [{ source_id: source, requests } = { source_id: '', requests: 0 }, ...others] = await ledger();
-    expect([source, requests, others]).toEqual(['single:key_1:/v1/chat/completions:', 40, []]);
+    expect([source, requests, others]).toEqual(['flex:key_1:/v1/chat/completions:', 40, []]);
   });
 
   it('costs the price of a batch with the tier flex, and the whole price without', async () => {
