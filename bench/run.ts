@@ -19,6 +19,7 @@ import { missed, publish } from './support/report.ts';
 import { bindSelf } from './support/processes.ts';
 import { describeProfiles, profiling } from './support/profile.ts';
 import { stream } from './stream.ts';
+import { surfaces } from './surfaces.ts';
 import { syncChat } from './sync-chat.ts';
 import { translate } from './translate.ts';
 import { trouble } from './trouble.ts';
@@ -36,6 +37,7 @@ const workloads = [
   syncChat,
   limits,
   translate,
+  surfaces,
   stream,
   latency,
   healthz,

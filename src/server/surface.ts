@@ -15,6 +15,8 @@ export interface Surface {
   dates: DateForm;
   /** Format of all errors; by default that of the route. */
   errors?: ErrorFormat;
+  /** Prefix of full URLs in answers, for clients that do not accept paths. */
+  fullUrls?: string;
   /** True if new batches may name a model, which is ignored: each request has its own. */
   ignoresModel?: true;
   /** Rules of new batches and of their files. */

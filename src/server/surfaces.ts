@@ -87,6 +87,7 @@ function anthropicSurface(prefix: string, main: Surface, rules: BatchRules): Sur
     pathOf: (route) => (isAbout(route, ['messages', 'models']) ? prefixed(prefix, route) : undefined),
     keyHeader: 'x-api-key',
     errors: 'messages',
+    fullUrls: prefix,
     rules,
   };
 }

@@ -1,28 +1,21 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
-import { installNode, installPython, pythonIn } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
-import { runCells } from '../support/run-cells.ts';
-import type { CellsResult } from '../support/run-cells.ts';
 import { startWeatherModel } from '../sdk/matrix/weather-model.ts';
-import { packageCutoff, programs } from './programs.ts';
-import type { Program } from './programs.ts';
-import { tableRowsFor, replaceRows } from './table.ts';
+import { programs } from './programs.ts';
+import { installProgram, runProgram } from './run-program.ts';
+import { clientTable } from './table.ts';
 
 // Published third-party programs with one server. The table of docs/clients.md lists what works: OFFPEAK_RECORD=1
 // writes it;
 // otherwise the table must match the results.
 
-const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
-const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'offpeak-clients');
-const page = pathOf('../../docs/clients.md');
+const page = fileURLToPath(new URL('../../docs/clients.md', import.meta.url));
 
 let running: RunningApp;
 let upstream: FakeUpstream;
@@ -46,13 +39,13 @@ afterAll(async () => {
 describe.each(programs)('$name', (program) => {
   let installed: Installed;
   beforeAll(async () => {
-    installed = await install(program);
+    installed = await installProgram(program);
     if ('missing' in installed) console.warn(`SKIPPED: ${program.name}, because ${installed.missing}.`);
   });
 
   it('runs its cells', async ({ skip }) => {
     if ('missing' in installed) return skip(installed.missing);
-    const { cells, end } = await start(program, installed.folder);
+    const { cells, end } = await runProgram(program, installed.folder, running);
     const wrong = [...cells].flatMap(([name, error]) => (error === null ? [] : [`${name}: ${error}`]));
     expect(wrong.join('\n\n')).toBe('');
     expect(cells.size, end).toBeGreaterThan(0);
@@ -63,42 +56,8 @@ describe.each(programs)('$name', (program) => {
 it('matches docs/clients.md', ({ skip }) => {
   if (seen.size === 0) return skip('no client could be had');
   const told = readFileSync(page, 'utf8');
-  if (process.env['OFFPEAK_RECORD'] === '1') return writeFileSync(page, replaceRows(told, seen));
-  const rows = [...seen].flatMap(([name, cells]) => tableRowsFor(name, cells));
+  if (process.env['OFFPEAK_RECORD'] === '1') return writeFileSync(page, clientTable.replace(told, seen));
+  const rows = [...seen].flatMap(([name, cells]) => clientTable.rowsFor(name, cells));
   console.log(rows.join('\n'));
   expect(rows.filter((row) => !told.includes(row))).toEqual([]);
 });
-
-async function install({ script, packages, checkout }: Program): Promise<Installed> {
-  if (checkout && !existsSync(join(process.env[checkout.variable] ?? '', checkout.file)))
-    return { missing: `${checkout.variable} does not name a folder with ${checkout.file}` };
-  return script.endsWith('.py')
-    ? installPython(
-        cache,
-        Object.entries(packages).map(([name, version]) => `${name}==${version}`),
-        packageCutoff,
-      )
-    : installNode(cache, packages, packageCutoff);
-}
-
-/** Runs a program in a temporary home folder. */
-async function start({ script, checkout }: Program, folder: string): Promise<CellsResult> {
-  const home = mkdtempSync(join(tmpdir(), 'offpeak-client-'));
-  const env = {
-    HOME: home,
-    TMPDIR: home,
-    PYTHONPATH: pathOf('../sdk/python'),
-    ...(checkout && { CHECKOUT: process.env[checkout.variable]! }),
-  };
-  const { url, key } = running;
-  const run = (command: string, path: string) =>
-    runCells(command, [path], { url, key, env, limitMs: 400_000 });
-  try {
-    if (script.endsWith('.py')) return await run(pythonIn(folder), pathOf(`programs/${script}`));
-    // Node resolves packages from the location of the module.
-    cpSync(pathOf('programs'), join(folder, 'programs'), { recursive: true });
-    return await run(process.execPath, join(folder, 'programs', script));
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
-}

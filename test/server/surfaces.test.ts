@@ -240,11 +240,13 @@ describe('/anthropic', () => {
     const { status, json } = await post('/anthropic/v1/messages/batches', { requests }, key());
     expect([status, json.type]).toEqual([200, 'message_batch']);
     expect((await ended(json.id)).endpoint).toBe('/v1/messages');
-    const results = await app.call(
-      'GET',
-      `/anthropic${(await app.call('GET', `/anthropic/v1/messages/batches/${json.id}`, key())).json.results_url}`,
-      key(),
-    );
+    const own = await app.call('GET', `/anthropic/v1/messages/batches/${json.id}`, key());
+    expect(own.json.results_url).toBe(`${app.url}/anthropic/v1/messages/batches/${json.id}/results`);
+    const listed = await app.call('GET', '/anthropic/v1/messages/batches', key());
+    expect(listed.json.data[0].results_url).toBe(own.json.results_url);
+    const ordinary = await app.call('GET', `/v1/messages/batches/${json.id}`);
+    expect(ordinary.json.results_url).toBe(`/v1/messages/batches/${json.id}/results`);
+    const results = await app.call('GET', own.json.results_url.slice(app.url.length), key());
     expect(JSON.parse(results.text).result.type).toBe('succeeded');
   });
 

@@ -61,7 +61,7 @@ export async function installNode(
 }
 
 /** Makes a folder once: as a draft beside its place, then renamed, so that no run finds an incomplete one. */
-async function installOnce(
+export async function installOnce(
   cache: string,
   key: unknown[],
   make: (draft: string) => Promise<void>,

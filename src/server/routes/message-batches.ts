@@ -20,6 +20,7 @@ import { bytes, json } from '../answer.ts';
 import { batchBodyBytes } from '../batch-body.ts';
 import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { messageBatchListQuery } from '../openapi/query-schemas.ts';
+import { publicUrl } from '../public-url.ts';
 import type { Incoming, Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
@@ -49,7 +50,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
         .catch((error: unknown) => {
           throw mapToRequests(error);
         });
-      return json(200, presentMessageBatch(batch), replayHeaders(replayed));
+      return json(200, presentMessageBatch(batch, resultsBase(incoming)), replayHeaders(replayed));
     },
   },
   {
@@ -59,9 +60,10 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
     query: messageBatchListQuery,
     strictQuery: true,
     answer: messageBatchListSchema,
-    async handle({ caller, query }, { batches }) {
+    async handle(incoming, { batches }) {
+      const { caller, query } = incoming;
       const page = await batches.list(caller, { endpoint, ...parseMessageBatchListQuery(query) });
-      return json(200, presentMessageBatches(page.batches, page.hasMore));
+      return json(200, presentMessageBatches(page.batches, page.hasMore, resultsBase(incoming)));
     },
   },
   {
@@ -69,7 +71,8 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
     name: 'Get Message Batch',
     summary: 'Get a message batch',
     answer: messageBatchSchema,
-    handle: async (incoming, services) => json(200, presentMessageBatch(await find(incoming, services))),
+    handle: async (incoming, services) =>
+      json(200, presentMessageBatch(await find(incoming, services), resultsBase(incoming))),
   },
   {
     on: 'POST /v1/messages/batches/:message_batch_id/cancel',
@@ -78,7 +81,8 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
     answer: messageBatchSchema,
     async handle(incoming, services) {
       const { batch } = await find(incoming, services);
-      return json(200, presentMessageBatch(await services.batches.cancel(incoming.caller, batch.id)));
+      const cancelled = await services.batches.cancel(incoming.caller, batch.id);
+      return json(200, presentMessageBatch(cancelled, resultsBase(incoming)));
     },
   },
   {
@@ -113,6 +117,15 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
     },
   },
 ]);
+
+/**
+ * Base of the address of results, for a surface with full addresses. Elsewhere it is empty: official clients append a path to their base
+ * URL, which only they know.
+ */
+function resultsBase({ headers, surface }: Incoming): string {
+  const base = surface.fullUrls === undefined ? '' : publicUrl(headers);
+  return base && `${base}${surface.fullUrls}`;
+}
 
 /** @throws ApiError `not_found` also for a batch of another endpoint */
 async function find({ caller, param }: Incoming, { batches }: Services): Promise<BatchView> {

@@ -11,10 +11,13 @@ test('counts requests that never ran separately from failed ones', () => {
     { code: 'batch_expired', count: 1 },
     { code: 'upstream_error', count: 1 },
   ];
-  const { request_counts: counts } = presentMessageBatch({
-    batch: { ...batch, ...ends } as unknown as Batch,
-    errorSummary,
-  } as never);
+  const { request_counts: counts } = presentMessageBatch(
+    {
+      batch: { ...batch, ...ends } as unknown as Batch,
+      errorSummary,
+    } as never,
+    '',
+  );
   expect(counts).toEqual({ processing: 3, succeeded: 2, errored: 1, canceled: 2, expired: 1 });
 });
 

@@ -7,8 +7,8 @@ const iso = nullable(isoSeconds);
 
 type View = Pick<BatchView, 'batch' | 'errorSummary'>;
 
-/** Batch resource of the messages API. */
-export function presentMessageBatch({ batch, errorSummary }: View) {
+/** Batch resource of the messages API. @param base of the address of its results; '' for a path */
+export function presentMessageBatch({ batch, errorSummary }: View, base: string) {
   const { id, ok, err, total, status } = batch;
   const countOf = (code: string) => errorSummary.find((each) => each.code === code)?.count ?? 0;
   const canceled = countOf('batch_cancelled');
@@ -30,14 +30,13 @@ export function presentMessageBatch({ batch, errorSummary }: View) {
     ended_at: iso(batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt),
     cancel_initiated_at: iso(batch.cancellingAt),
     archived_at: null,
-    // Relative, because only clients know the public URL behind a proxy; they resolve it against their base URL.
-    results_url: ended ? `/v1/messages/batches/${id}/results` : null,
+    results_url: ended ? `${base}/v1/messages/batches/${id}/results` : null,
   };
 }
 
-export function presentMessageBatches(views: readonly View[], hasMore: boolean) {
+export function presentMessageBatches(views: readonly View[], hasMore: boolean, base: string) {
   return {
-    data: views.map(presentMessageBatch),
+    data: views.map((view) => presentMessageBatch(view, base)),
     has_more: hasMore,
     first_id: views[0]?.batch.id ?? null,
     last_id: views.at(-1)?.batch.id ?? null,

@@ -47,7 +47,7 @@ export const messageBatchSchema = object(
     cancel_initiated_at: instantOrNull,
     archived_at: { type: 'null' },
     results_url: stringOrNull({
-      description: 'Relative to the base URL of the client; null until the batch has ended.',
+      description: 'Relative to the base URL of the client, or a full URL; null until the batch has ended.',
     }),
   },
   { ...closed, title: 'MessageBatch' },

@@ -1,0 +1,35 @@
+import type { Program } from './programs.ts';
+
+/** Published clients of batches, each against the surface that it is meant for. */
+export const batchPrograms: readonly Program[] = [
+  {
+    name: 'Vercel AI SDK 7',
+    script: 'batches/ai-sdk.mjs',
+    packages: { ai: '7.0.173', '@ai-sdk/openai': '4.0.118', '@ai-sdk/anthropic': '4.0.105', zod: '4.6.7' },
+  },
+  { name: 'openai for JavaScript', script: 'batches/openai.mjs', packages: { openai: '7.57.0' } },
+  { name: 'openai for Python', script: 'batches/openai_cells.py', packages: { openai: '3.54.0' } },
+  {
+    name: 'anthropic for JavaScript',
+    script: 'batches/anthropic.mjs',
+    packages: { '@anthropic-ai/sdk': '1.12.0' },
+  },
+  { name: 'anthropic for Python', script: 'batches/anthropic_cells.py', packages: { anthropic: '2.12.0' } },
+  {
+    name: 'openai-go',
+    script: 'batches/openai.go',
+    packages: { 'github.com/openai/openai-go/v3': '3.99.0' },
+  },
+  {
+    name: 'anthropic-sdk-go',
+    script: 'batches/anthropic.go',
+    packages: { 'github.com/anthropics/anthropic-sdk-go': '1.84.0' },
+  },
+  {
+    name: 'inspect_ai',
+    script: 'batches/inspect_cells.py',
+    packages: { 'inspect-ai': '0.3.282', openai: '3.54.0' },
+  },
+  { name: 'autobatcher', script: 'batches/autobatcher_cells.py', packages: { autobatcher: '0.12.0' } },
+  { name: 'any-llm', script: 'batches/any_llm_cells.py', packages: { 'any-llm-sdk[openai]': '1.40.2' } },
+];
