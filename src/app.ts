@@ -230,6 +230,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     store,
     scans,
     inference,
+    requests: batches.requests,
+    backgroundTimeoutMs: config.batch.backgroundTimeoutMs,
     catalog,
     budgets,
     limits,

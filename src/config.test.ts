@@ -54,6 +54,7 @@ describe('without a file', () => {
       resultTtlMs: 2_592_000_000,
       completionWindowMs: 86_400_000,
       flexTimeoutMs: 900_000,
+      backgroundTimeoutMs: 86_400_000,
       cancelGraceMs: 500,
       dates: 'iso',
       lostModelAfterMs: 600_000,

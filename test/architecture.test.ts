@@ -51,8 +51,8 @@ const table: Record<string, Row> = {
     because: 'a batch runs without a server: values in, values out',
   },
   responses: {
-    may: ['inference', 'store', 'wire', 'core', 'base'],
-    because: 'a stored response is an answer of inference',
+    may: ['batches', 'limits', 'inference', 'store', 'wire', 'core', 'base'],
+    because: 'a stored response is an answer of inference, or of a request in the batch engine',
   },
   events: {
     may: ['store', 'core', 'base'],

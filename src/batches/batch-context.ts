@@ -8,9 +8,11 @@ import type { Random } from '../base/random.ts';
 import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { CallTracer } from '../core/call-trace.ts';
-import type { BatchEndpoint } from '../core/batch.ts';
+import type { Batch, BatchEndpoint } from '../core/batch.ts';
+import type { ApiError } from '../core/errors.ts';
+import type { ServiceTier } from '../core/service-tier.ts';
+import type { AnswerRows } from '../core/stored-answer.ts';
 import type { Catalog } from '../core/model.ts';
-import type { FinishAnswer } from '../core/stored-answer.ts';
 import type { QueueLimits } from '../core/queue-limits.ts';
 import type { Files } from '../files/files.ts';
 import type { Peers } from '../inference/peers.ts';
@@ -18,8 +20,25 @@ import type { Capacity } from '../inference/capacity.ts';
 import type { Inference } from '../inference/inference.ts';
 import type { Controls } from '../operator/controls.ts';
 import type { Store } from '../store/store.ts';
+import type { BatchLine } from '../wire/batch/read-line.ts';
 import type { MissingModels } from './missing-models.ts';
 import type { OpenHours } from './open-hours.ts';
+
+/** Single request that ran as a line. */
+export interface RanRequest extends Pick<Batch, 'orgId' | 'endpoint'> {
+  /** Family of the key. */
+  keyId: string;
+  tier: ServiceTier;
+  /** Epoch milliseconds. */
+  now: number;
+}
+
+/** Completes an answer for its client, and gives the rows to store with the answer or the failure. */
+export type FinishAnswer = (
+  request: RanRequest,
+  line: Pick<BatchLine, 'body' | 'response'>,
+  outcome: { answer: object | string } | { error: ApiError },
+) => { answer?: object | string; rows: AnswerRows };
 
 /** Limits of orgs and keys that have none of their own. */
 export interface BatchLimits {

@@ -100,7 +100,10 @@ export function createBatches(deps: BatchesDeps): Batches {
   const requests = createDurableRequests({
     ...creating,
     results: requestResults,
+    worker,
+    drop: (place) => runner.dropRequest(place),
     wake: () => runner.wake(),
+    runNow: (group, chunks) => runner.runNow(group, chunks),
   });
   const reading = { ...deps, readers: new ResultReaders() };
   const lineReader = createLineReader(deps);

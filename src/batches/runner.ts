@@ -1,8 +1,9 @@
 import { sleep } from '../base/clock.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
+import type { LinePlace } from '../core/request-group.ts';
 import type { Waiting } from '../core/waiting.ts';
-import type { Lease } from '../store/contract/claim.ts';
+import type { ClaimedBatch, Lease } from '../store/contract/claim.ts';
 import type { RecordOutcome } from '../store/contract/results.ts';
 import { Claimer } from './queue/claimer.ts';
 import type { Finalizer } from './finalize/finalizer.ts';
@@ -144,6 +145,19 @@ export class Runner {
 
   wake(): void {
     if (this.#running) this.#claimer.wake();
+  }
+
+  /** Runs chunks that this process has leased at their creation, as interactive requests. */
+  runNow(batch: ClaimedBatch, chunks: readonly Chunk[]): void {
+    for (const claimed of this.#claimer.adopt(batch, chunks)) this.#dispatcher.sendNow(claimed);
+  }
+
+  /** Ends the call of a single request whose end is recorded. */
+  dropRequest({ batchId, line }: LinePlace): void {
+    const group = this.work.batch(batchId);
+    if (!group) return;
+    group.cancelled.add(line);
+    group.calls.get(line)?.abort(new ApiError('batch_cancelled', 'The request was cancelled.'));
   }
 
   /** Releases leases that only the store knows: the answer to their claim was lost, or their chunks were dropped. */

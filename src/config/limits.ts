@@ -123,6 +123,7 @@ export function batch(
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
     flexTimeoutMs: check.duration(fields.flex_timeout) ?? defaultFlexTimeoutMs,
+    backgroundTimeoutMs: check.duration(fields.background_timeout) ?? 86_400_000,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 500,
     dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,

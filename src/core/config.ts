@@ -75,6 +75,8 @@ export interface Config {
     completionWindowMs: number;
     /** Time that a single request at the tier `flex` has. */
     flexTimeoutMs: number;
+    /** Time that a response in the background has. */
+    backgroundTimeoutMs: number;
     cancelGraceMs: number;
     dates: DateForm;
     /** Lines fail after no process has served their model for this long. */

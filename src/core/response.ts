@@ -8,6 +8,9 @@ export const responseStatuses = [
 ] as const;
 export type ResponseStatus = (typeof responseStatuses)[number];
 
+/** End of an unfinished response. */
+export type ResponseEnd = Pick<StoredResponse, 'status' | 'output' | 'body' | 'pieces'>;
+
 /** Stored response. Instants are epoch milliseconds. */
 export interface StoredResponse {
   id: string;
@@ -20,6 +23,8 @@ export interface StoredResponse {
   expiresAt: number;
   /** End of the lease of the process that makes the response; after it, any process may mark it failed. Null once finished. */
   aliveUntil: number | null;
+  /** Single request in the batch engine that makes the response; null for others. It has no lease: `aliveUntil` is its expiry. */
+  requestId: string | null;
   /** Bytes that the response adds to a conversation: output and input, with references resolved. */
   saidBytes: number;
   /** Input items as JSON text, with references unresolved. */

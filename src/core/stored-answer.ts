@@ -1,31 +1,13 @@
-import type { BatchEndpoint } from './batch.ts';
 import type { ConversationAppend } from './conversation.ts';
-import type { StoredResponse } from './response.ts';
-import type { ServiceTier } from './service-tier.ts';
+import type { ResponseEnd, StoredResponse } from './response.ts';
 import type { StoredChat } from './stored-chat.ts';
 
-/** Rows by which a client reads an answer by its id. */
+/** Rows that are stored with the result of a single request, in one transaction, so that clients read its answer by id. */
 export interface AnswerRows {
   chat?: StoredChat;
   response?: StoredResponse;
-  /** Items for the conversation of a response. */
+  /** End of a response that was stored with its request, in the background; announced to webhooks. */
+  ended?: { id: string; end: ResponseEnd };
+  /** Items for the conversation of the response. */
   turn?: ConversationAppend;
 }
-
-/** Answer of a single request that ran as a line, before it is recorded. */
-export interface AnsweredRequest {
-  orgId: string;
-  /** Family of the key. */
-  keyId: string;
-  tier: ServiceTier;
-  endpoint: BatchEndpoint;
-  /** Body of the request, and its JSON text. */
-  request: { value: Record<string, unknown>; text: string };
-  /** Answer, or its JSON text. */
-  answer: object | string;
-  /** Epoch milliseconds. */
-  now: number;
-}
-
-/** Completes an answer for its client, and gives the rows to store with its result. */
-export type FinishAnswer = (answered: AnsweredRequest) => { answer: object | string; rows: AnswerRows };

@@ -8,6 +8,10 @@ export const eventTypes = [
   'batch.cancelled',
   'batch.at_risk',
   'budget.reached',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -126,6 +126,8 @@ export interface LineCall {
   prefix: string;
   /** Epoch milliseconds at which the batch expires. */
   deadline: number;
+  /** True for a single request that runs as those do whose callers wait. */
+  isInteractive?: boolean;
   /** True if the line failed before. */
   isRepeat?: boolean;
   signal: AbortSignal;

@@ -5,19 +5,20 @@ import type { ServedModels } from './served-models.ts';
 
 /** Runs batch lines, each in its own format. */
 export function createRunLine(models: ServedModels, calls: EngineCalls): Inference['runLine'] {
-  return async ({ model, orgId, weight = 1, asked, prefix, deadline, isRepeat, signal, trace }) => {
+  return async ({ model, orgId, weight = 1, asked, prefix, signal, trace, ...more }) => {
     const { pool, admission } = models.require(model.id);
-    const leave = admission.enter('batch');
+    const priority = more.isInteractive === true ? 'interactive' : 'batch';
+    const leave = admission.enter(priority);
     if (trace) trace.model = model.id;
-    const more = { ...(isRepeat && { isRepeat }), ...(trace && { trace }) };
     const engineCall: EngineCall = {
       signal,
-      priority: 'batch',
+      priority,
       prefix,
       org: orgId,
       weight,
-      deadline,
-      ...more,
+      ...(priority === 'batch' && { deadline: more.deadline }),
+      ...(more.isRepeat === true && { isRepeat: true }),
+      ...(trace && { trace }),
     };
     const served = { pool, model };
     let answer: LineAnswer | undefined;

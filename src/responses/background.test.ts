@@ -5,9 +5,10 @@ import type { StoredResponse } from '../core/response.ts';
 import { type MemoryStore, createMemoryStore } from '../../test/support/memory-store.ts';
 import { newResponse } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
-import { type Background, createBackground, leaseMs } from './background.ts';
+import { type Background, createBackground } from './background.ts';
 
 const clock = createManualClock();
+const leaseMs = 60_000;
 let memory: MemoryStore;
 const started: Background[] = [];
 
@@ -20,9 +21,9 @@ afterEach(async () => {
   await memory.stop();
 });
 
-async function start(exclusive = false, store = memory.responses): Promise<Background> {
+async function start(exclusive = false): Promise<Background> {
   const background = createBackground({
-    store,
+    store: memory.responses,
     otherStores: [],
     clock,
     log: silent,
@@ -50,6 +51,7 @@ async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody
       createdAt: clock.now(),
       expiresAt: clock.now() + 10 * leaseMs,
       aliveUntil: clock.now() + leaseMs,
+      requestId: null,
       saidBytes: 2,
       input: '[]',
       output: '[]',
@@ -63,119 +65,7 @@ async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody
 
 const rowOf = (id: string) => memory.responses.get('org_a', id, 0);
 
-/** Work that ends when the test lets it, and records whether it was aborted. */
-function work(body: ResponseBody) {
-  let finish = () => {};
-  const state = { aborted: false, finish: () => finish() };
-  const make = (signal: AbortSignal) =>
-    new Promise<ResponseBody>((resolve, reject) => {
-      finish = () => resolve({ ...body, status: 'completed' });
-      signal.addEventListener('abort', () => {
-        state.aborted = true;
-        reject(signal.reason as Error);
-      });
-    });
-  return { state, make };
-}
-
-describe('a response in the background', () => {
-  it('is kept when it is finished', async () => {
-    const background = await start();
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    await clock.advance(0);
-    state.finish();
-    await clock.advance(0);
-    expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
-  });
-
-  it('is kept when the database is back that was away at its end', async () => {
-    let isAway = true;
-    const finish: typeof memory.responses.finish = (...asked) =>
-      isAway ? Promise.reject(new Error('the database is away')) : memory.responses.finish(...asked);
-    const background = await start(false, { ...memory.responses, finish });
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    await clock.advance(0);
-    state.finish();
-    await clock.advance(30_000);
-    expect(await rowOf(begun.id)).toMatchObject({ status: 'in_progress' });
-    isAway = false;
-    await clock.advance(10_000);
-    expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
-  });
-
-  it('is kept though the database was away until nothing in it said that it is being made', async () => {
-    let isAway = false;
-    const unlessAway =
-      <A extends unknown[], R>(operation: (...asked: A) => Promise<R>) =>
-      (...asked: A) =>
-        isAway ? Promise.reject(new Error('the database is away')) : operation(...asked);
-    const store: typeof memory.responses = {
-      ...memory.responses,
-      finish: unlessAway((...asked) => memory.responses.finish(...asked)),
-      renew: unlessAway((...asked) => memory.responses.renew(...asked)),
-    };
-    const background = await start(false, store);
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    await clock.advance(5_000);
-    isAway = true;
-    await clock.advance(5_000);
-    state.finish();
-    await clock.advance(leaseMs - 5_000);
-    isAway = false;
-    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
-    await clock.advance(10_000);
-    expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
-  });
-
-  it('is tried to be kept once more when its process stops, and no longer', async () => {
-    let tries = 0;
-    const finish = () => {
-      tries++;
-      return Promise.reject(new Error('the database is away'));
-    };
-    const background = await start(false, { ...memory.responses, finish });
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    await clock.advance(0);
-    state.finish();
-    await clock.advance(0);
-    expect(tries).toBe(1);
-    await background.stop();
-    expect(tries).toBe(2);
-  });
-
-  it('lives as long as its process says so, however long it takes', async () => {
-    const background = await start();
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    for (let n = 0; n < 9; n++) await clock.advance(leaseMs / 2);
-    const row = (await rowOf(begun.id))!;
-    expect(row.aliveUntil).toBeGreaterThan(clock.now());
-    expect((await background.failIfAbandoned(row)).status).toBe('in_progress');
-    expect(state.aborted).toBe(false);
-  });
-
-  it.each([25, -25])('lives on when the clock jumps by %i hours', async (hours) => {
-    const background = await start();
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    clock.jump(hours * 3_600_000);
-    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
-    for (let n = 0; n < 150; n++) await clock.advance(leaseMs / 2);
-    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
-    expect(state.aborted).toBe(false);
-    clock.jump(-hours * 3_600_000);
-  });
-
+describe('a response that a process of an earlier version makes', () => {
   it('has failed once its process was silent for too long, whoever looks first', async () => {
     const background = await start();
     const begun = await begin();
@@ -197,63 +87,6 @@ describe('a response in the background', () => {
     expect((await rowOf(begun.id))!.status).toBe('in_progress');
     await start(true);
     expect((await rowOf(begun.id))!.status).toBe('failed');
-  });
-
-  it('has failed when its process stops, and stop waits until that is written', async () => {
-    const background = await start();
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    await background.stop();
-    expect(state.aborted).toBe(true);
-    expect(await rowOf(begun.id)).toMatchObject({ status: 'failed', aliveUntil: null });
-  });
-
-  it('stops here when another process cancelled or deleted it', async () => {
-    const background = await start();
-    const [cancelled, deleted] = [await begin(), await begin()];
-    const works = [work(cancelled), work(deleted)];
-    background.run(cancelled, works[0]!.make);
-    background.run(deleted, works[1]!.make);
-    await memory.responses.finish(cancelled.id, {
-      status: 'cancelled',
-      output: '[]',
-      body: '{}',
-      pieces: null,
-    });
-    await memory.responses.remove('org_a', deleted.id, 0);
-    expect(works.map(({ state }) => state.aborted)).toEqual([false, false]);
-    await clock.advance(leaseMs / 2);
-    expect(works.map(({ state }) => state.aborted)).toEqual([true, true]);
-    await clock.advance(0);
-    expect((await rowOf(cancelled.id))!.status).toBe('cancelled');
-    expect(await rowOf(deleted.id)).toBeUndefined();
-  });
-
-  it('is waited for here until it is done, and elsewhere a second at a time', async () => {
-    const background = await start();
-    const begun = await begin();
-    const { state, make } = work(begun);
-    background.run(begun, make);
-    const controller = new AbortController();
-    const seen: string[] = [];
-    const wait = (id: string, name: string) =>
-      background.changed(id, controller.signal).then(() => seen.push(name));
-    const waiting = [wait(begun.id, 'here'), wait('resp_elsewhere', 'elsewhere')];
-    await clock.advance(999);
-    expect(seen).toEqual([]);
-    await clock.advance(10_000);
-    expect(seen).toEqual(['elsewhere']);
-    state.finish();
-    await Promise.all(waiting);
-    expect(seen).toEqual(['elsewhere', 'here']);
-
-    const another = await begin();
-    background.run(another, work(another).make);
-    const left = wait(another.id, 'left');
-    controller.abort();
-    await left;
-    expect(seen.at(-1)).toBe('left');
   });
 
   it('is refused when an org or all of them have too many, or too large ones', async () => {

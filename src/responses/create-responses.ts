@@ -3,7 +3,8 @@ import { createFairGate, type Gate } from '../base/fair-gate.ts';
 import { coalesceWrites } from '../base/coalesce-writes.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../core/errors.ts';
+import type { DurableRequests } from '../batches/requests/durable-requests.ts';
+import { ApiError, notFound } from '../core/errors.ts';
 import type { ConversationAppend } from '../core/conversation.ts';
 import type { StoredResponse } from '../core/response.ts';
 import type { BudgetOwner } from '../core/budget.ts';
@@ -24,6 +25,7 @@ import { type NativeEvent, NativeResponseStream } from '../wire/responses/answer
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground } from './background.ts';
+import { createDurable, type DurableCall } from './durable.ts';
 import { createConversations } from './conversations.ts';
 import { createStoredChats } from './stored-chats.ts';
 import { type ResponsesContext, ttlMs } from './context.ts';
@@ -31,7 +33,6 @@ import { createPreparer, type PreparedResponse } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
 import { conversationTurn } from './conversation-turn.ts';
-import { durableBody } from './durable-body.ts';
 import { createSession, type SessionMemory } from './session.ts';
 import { createStoredResponses } from './stored-responses.ts';
 import { toTexts } from './stored-body.ts';
@@ -39,6 +40,10 @@ import { toTexts } from './stored-body.ts';
 export interface ResponsesDeps {
   store: ResponsesContext['store'] & { storage: StorageStore };
   inference: Inference;
+  /** Requests that run through the batch engine. */
+  requests: DurableRequests;
+  /** Time that a response in the background has, in milliseconds. */
+  backgroundTimeoutMs: number;
   catalog: Catalog;
   /** Throws if the org's budget is used up. */
   budgets: { require(owner: BudgetOwner): void };
@@ -111,7 +116,6 @@ export function createResponses(deps: ResponsesDeps): Responses {
     ttlMs,
   };
   const prepare = createPreparer(context, catalog);
-  const stored = createStoredResponses(context, background);
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
 
@@ -130,6 +134,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       createdAt: now,
       expiresAt: now + ttlMs,
       aliveUntil: null,
+      requestId: null,
       saidBytes: inputBytes + Buffer.byteLength(texts.output),
       input,
       ...texts,
@@ -152,7 +157,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   /** Answers natively if the engine supports responses, else through a chat completion. */
-  function answer(prepared: PreparedResponse, call: InteractiveCall): Promise<ResponseBody> {
+  function answerNow(prepared: PreparedResponse, call: InteractiveCall): Promise<ResponseBody> {
     const request = prepareResponse({
       ...prepared,
       native: () => prepared.native(false),
@@ -179,40 +184,27 @@ export function createResponses(deps: ResponsesDeps): Responses {
     }
   }
 
+  const durable = createDurable({
+    ...deps,
+    prepare,
+    rowOf,
+    reserve: (orgId, bytes) => background.reserve(orgId, bytes),
+    stopping: background.stopping,
+  });
+  const stored = createStoredResponses(context, { background, durable, requests: deps.requests });
+
   async function startInBackground(
     body: JsonBody<ResponsesRequest>,
     call: InteractiveCall,
+    how: DurableCall,
   ): Promise<ResponseBody> {
     // Checked now, because a background response has no caller to get the error.
     deps.budgets.require(call.caller);
-    const release = background.reserve(call.caller.orgId, Buffer.byteLength(body.text));
-    let leave = release;
-    try {
-      const prepared = await prepare.make(body, call);
-      leave = () => {
-        release();
-        prepared.leave();
-      };
-      const { begun } = prepared;
-      const row = rowOf(prepared, begun);
-      const admitted = await inference.admit(prepared.chat, call);
-      const { admission } = admitted;
-      leave = () => {
-        release();
-        prepared.leave();
-        admission?.end({ inputTokens: 0, outputTokens: 0 });
-      };
-      await insert({ row: { ...row, aliveUntil: background.aliveUntil() }, turn: undefined });
-      background.run(
-        begun,
-        (signal) => answer(prepared, { ...admitted, signal }).finally(leave),
-        (finished) => turnOf(prepared, finished),
-      );
-      return { ...begun, status: 'queued' };
-    } catch (error) {
-      leave();
-      throw error;
-    }
+    const { begun, submitted } = await durable.start(body, call, how);
+    if (!submitted.replayed) return { ...begun, status: 'queued' };
+    const id = await store.idOf(call.caller.orgId, submitted.id, clock.now());
+    if (id === undefined) throw notFound('response');
+    return stored.get(call.caller, id);
   }
 
   async function* streamed(
@@ -269,11 +261,11 @@ export function createResponses(deps: ResponsesDeps): Responses {
     ...stored,
     open: ({ orgId }) => createSession(remembering, orgId, streamed),
 
-    async create(request, call) {
-      if (request.value.background) return startInBackground(request, call);
+    async create(request, call, how) {
+      if (how) return startInBackground(request, call, how);
       const prepared = await prepare.make(request, call);
       try {
-        const body = await answer(prepared, call);
+        const body = await answerNow(prepared, call);
         await save(prepared, body);
         return body;
       } finally {
@@ -281,23 +273,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
       }
     },
 
-    async *stream(request, call) {
-      if (!request.value.background) return yield* streamed(request, call);
-      const { id } = await startInBackground(request, call);
+    async *stream(request, call, how) {
+      if (!how) return yield* streamed(request, call);
+      const { id } = await startInBackground(request, call, how);
       yield* stored.events(call.caller, id, -1, call.signal);
     },
 
-    async durable(request, call) {
-      const prepared = await prepare.make(request, call);
-      const { items, chat, paths } = prepared;
-      try {
-        requireReadable(items);
-      } catch (error) {
-        prepared.leave();
-        throw remapError(error, chat, paths());
-      }
+    async durable(request, call, tier) {
+      const { prepared, ...made } = await durable.prepare(request, call, tier);
       return {
-        body: durableBody(request, items),
+        ...made,
         release() {
           prepared.leave();
           // The batch engine has stored the answer.

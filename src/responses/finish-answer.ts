@@ -1,10 +1,14 @@
 import type { ServiceTier } from '../core/service-tier.ts';
-import type { AnsweredRequest, AnswerRows, FinishAnswer } from '../core/stored-answer.ts';
+import type { FinishAnswer, RanRequest } from '../batches/batch-context.ts';
+import type { ApiError } from '../core/errors.ts';
+import type { AnswerRows } from '../core/stored-answer.ts';
+import type { LineResponse } from '../wire/batch/line-response.ts';
+import type { BatchLine } from '../wire/batch/read-line.ts';
+import { responseError } from '../wire/responses/answer/response-body.ts';
 import type { ChatBody } from '../wire/chat/request/body.ts';
 import { canonicalChat } from '../wire/chat/request/canonical.ts';
 import { storedMetadata } from '../wire/chat/stored-chat.ts';
-import type { ResponseBody, ResponsesRequest } from '../wire/responses/responses.ts';
-import { storedItems } from '../wire/responses/stored-items.ts';
+import type { ResponseBody } from '../wire/responses/responses.ts';
 import { conversationTurn } from './conversation-turn.ts';
 import { ttlMs } from './context.ts';
 import { toTexts } from './stored-body.ts';
@@ -13,13 +17,20 @@ import { toTexts } from './stored-body.ts';
  * Completes the answer of a single request that ran as a line of the batch engine: names its tier, and makes the rows of one that is
  * to be stored. Messages name their tier already, and embeddings have none.
  */
-export const finishAnswer: FinishAnswer = (answered) => {
-  const { endpoint, answer, tier } = answered;
-  if (endpoint === '/v1/chat/completions')
-    return finishChat(answered, { ...(answer as FinishedChat), service_tier: tier });
-  if (endpoint === '/v1/responses') return finishResponse(answered, answer as ResponseBody);
-  return { answer, rows: {} };
+export const finishAnswer: FinishAnswer = (request, { body, response }, outcome) => {
+  if (response) {
+    const parsed = 'answer' in outcome ? { answer: bodyOf(outcome.answer) } : outcome;
+    return finishResponse(request, response, parsed);
+  }
+  if (!('answer' in outcome)) return { rows: {} };
+  const { answer } = outcome;
+  if (request.endpoint !== '/v1/chat/completions') return { answer, rows: {} };
+  return finishChat(request, body, { ...(answer as FinishedChat), service_tier: request.tier });
 };
+
+function bodyOf(answer: object | string): ResponseBody {
+  return (typeof answer === 'string' ? JSON.parse(answer) : answer) as ResponseBody;
+}
 
 interface FinishedChat {
   service_tier?: ServiceTier;
@@ -27,7 +38,11 @@ interface FinishedChat {
   model: string;
 }
 
-function finishChat({ orgId, keyId, request, now }: AnsweredRequest, answer: FinishedChat) {
+function finishChat(
+  { orgId, keyId, now }: RanRequest,
+  request: Pick<BatchLine['body'], 'value' | 'text'>,
+  answer: FinishedChat,
+) {
   const metadata = storedMetadata(request.value);
   if (!metadata) return { answer, rows: {} };
   const { body } = canonicalChat({ value: request.value as unknown as ChatBody, text: request.text });
@@ -46,31 +61,36 @@ function finishChat({ orgId, keyId, request, now }: AnsweredRequest, answer: Fin
   return { answer, rows: { chat } };
 }
 
-/** The line has the whole conversation as its input, and was answered as a response that is not stored. */
-function finishResponse({ orgId, keyId, request, tier, now }: AnsweredRequest, answered: ResponseBody) {
-  const asked = request.value as unknown as ResponsesRequest;
-  const answer: ResponseBody = { ...answered, service_tier: tier, store: asked.store ?? true };
+function finishResponse(
+  { orgId, keyId, now }: RanRequest,
+  { begun, input }: LineResponse,
+  outcome: { answer: ResponseBody } | { error: ApiError },
+) {
+  const isAnswered = 'answer' in outcome;
+  const answer: ResponseBody = isAnswered
+    ? outcome.answer
+    : { ...begun, status: 'failed', error: responseError(outcome.error) };
   const rows: AnswerRows = {};
-  if (!answer.store && !answer.conversation) return { answer, rows };
-  const whole = storedItems(asked.input, answer.id);
-  const own = whole.slice(asked.history_items ?? 0);
-  const times = { now, expiresAt: now + ttlMs };
-  const turn = conversationTurn(answer, own, { orgId, keyId, ...times });
-  if (turn) rows.turn = turn;
-  if (!answer.store) return { answer, rows };
-  const input = JSON.stringify(own);
   const texts = toTexts(answer);
-  rows.response = {
-    id: answer.id,
-    orgId,
-    keyId,
-    previousId: answer.conversation?.id ?? answer.previous_response_id,
-    createdAt: now,
-    expiresAt: times.expiresAt,
-    aliveUntil: null,
-    saidBytes: Buffer.byteLength(input) + Buffer.byteLength(texts.output),
-    input,
-    ...texts,
-  };
+  const expiresAt = now + ttlMs;
+  const turn = conversationTurn(answer, input, { orgId, keyId, now, expiresAt });
+  if (turn) rows.turn = turn;
+  if (begun.background) rows.ended = { id: begun.id, end: texts };
+  else if (begun.store && isAnswered) {
+    const own = JSON.stringify(input);
+    rows.response = {
+      id: answer.id,
+      orgId,
+      keyId,
+      previousId: answer.conversation?.id ?? answer.previous_response_id,
+      createdAt: now,
+      expiresAt,
+      aliveUntil: null,
+      requestId: null,
+      saidBytes: Buffer.byteLength(own) + Buffer.byteLength(texts.output),
+      input: own,
+      ...texts,
+    };
+  }
   return { answer, rows };
 }

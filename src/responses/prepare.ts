@@ -1,9 +1,12 @@
 import { unixSeconds } from '../base/clock.ts';
+import { words } from '../base/words.ts';
 import { familyOf } from '../core/key-family.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
 import type { InteractiveCall } from '../inference/inference.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { ServiceTier } from '../core/service-tier.ts';
+import { editMembers, type Edits } from '../wire/json/edit-members.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { PathMap } from '../wire/shared/path-map.ts';
 import type { ClientNames } from '../wire/responses/client-tools.ts';
@@ -31,6 +34,8 @@ export interface PreparedResponse {
   allBytes: number;
   /** Items of the input, with references resolved. */
   inputItems(): StoredItem[];
+  /** Body of the same request as a line, which refers to no stored state. */
+  line(): { value: Record<string, unknown>; text: string };
   /** Request for a server that supports responses. */
   native(stream: boolean): JsonBody<Record<string, unknown>>;
   /** Input as stored, with unresolved references; empty if the response is not stored. */
@@ -43,14 +48,21 @@ export interface PreparedResponse {
 
 type PrepareCall = Pick<InteractiveCall, 'caller' | 'signal'> & {
   remembered?: RememberedResponse | undefined;
+  /** Tier that serves the request; `default` if absent. */
+  tier?: ServiceTier;
 };
+
+/** Removes what a line cannot have: it is not streamed, and refers to no stored state. */
+const statelessEdits = words('stream stream_options background store previous_response_id conversation').map(
+  (name) => [name, null] as const,
+);
 
 export function createPreparer(context: ResponsesContext, catalog: Catalog) {
   const { store, clock, ids, quota, memory, maxBytes } = context;
 
   async function prepare(
     body: JsonBody<ResponsesRequest>,
-    { caller, signal, remembered }: PrepareCall,
+    { caller, signal, remembered, tier }: PrepareCall,
     reserve?: (bytes: number) => Promise<() => void>,
   ): Promise<PreparedResponse> {
     const { value: request, text } = body;
@@ -74,12 +86,24 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog) {
       const { items, namedBytes, saidBytes } = conversation;
       const allBytes = saidBytes + namedBytes + bytes;
       requireConversation(items);
-      const begun = newResponse(request, { id, createdAt: unixSeconds(now), model, status: 'in_progress' });
+      const begun = newResponse(request, {
+        id,
+        createdAt: unixSeconds(now),
+        model,
+        status: 'in_progress',
+        ...(tier && { tier }),
+      });
       const input = begun.store ? JSON.stringify(own) : '';
       const inputBytes = Buffer.byteLength(input) + namedBytes;
       const isAll = items.length === own.length && namedBytes === 0;
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
+      const line = () => {
+        const edits: Edits = new Map(statelessEdits);
+        if (!isAll) edits.set('input', JSON.stringify(items.map(({ item }) => item)));
+        const edited = editMembers(text, edits);
+        return { value: JSON.parse(edited) as Record<string, unknown>, text: edited };
+      };
       const inputItems = () => items.slice(-own.length).map(({ item }) => item);
       const converted = toChatRequest(request, items);
       return {
@@ -93,6 +117,7 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog) {
         input,
         inputBytes,
         leave,
+        line,
         native,
       };
     } catch (error) {

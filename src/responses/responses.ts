@@ -1,5 +1,7 @@
 import type { Service } from '../base/service.ts';
+import type { DurableRequest } from '../batches/requests/durable-requests.ts';
 import type { Caller } from '../core/org.ts';
+import type { ServiceTier } from '../core/service-tier.ts';
 import type { InteractiveCall } from '../inference/inference.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { CompactedBody } from '../wire/responses/compaction.ts';
@@ -11,6 +13,7 @@ import type {
   StoredItem,
 } from '../wire/responses/responses.ts';
 import type { Conversations } from './conversations.ts';
+import type { DurableCall } from './durable.ts';
 import type { StoredChats } from './stored-chats.ts';
 import type { ResponseSession } from './session.ts';
 
@@ -25,18 +28,26 @@ import type { ResponseSession } from './session.ts';
 export interface Responses extends Service {
   readonly conversations: Conversations;
   readonly chats: StoredChats;
-  /** Returns the finished response; with `background: true` the queued one, which runs without the caller. */
-  create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
-  /** Streams events. The response is stored before the last one. */
-  stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents;
   /**
-   * Prepares a request for the batch engine, which stores its answer: the body has the whole conversation as its input, and the
-   * quota of its answer is reserved until `release`.
+   * Returns the finished response; with `background: true` the queued one, which runs without the caller.
+   * @param durable given for `background: true`, which the batch engine makes
+   */
+  create(
+    request: JsonBody<ResponsesRequest>,
+    call: InteractiveCall,
+    durable?: DurableCall,
+  ): Promise<ResponseBody>;
+  /** Streams events. The response is stored before the last one. @param durable as for `create` */
+  stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall, durable?: DurableCall): ResponseEvents;
+  /**
+   * Prepares a request whose caller waits for the batch engine, which stores the answer: the body refers to no stored state, and the
+   * quota of the answer is reserved until `release`.
    */
   durable(
     request: JsonBody<ResponsesRequest>,
     call: Pick<InteractiveCall, 'caller' | 'signal'>,
-  ): Promise<{ body: JsonBody<ResponsesRequest>; release: () => void }>;
+    tier: ServiceTier,
+  ): Promise<Pick<DurableRequest, 'body' | 'response'> & { release: () => void }>;
   open(caller: Caller): ResponseSession;
   get(caller: Caller, id: string): Promise<ResponseBody>;
   /** Replays the events of a stored response after `startingAfter`; waits for an unfinished one. */

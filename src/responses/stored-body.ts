@@ -1,4 +1,5 @@
-import type { ResponseWithoutInput, ResponseEnd } from '../store/contract/responses.ts';
+import type { ResponseEnd } from '../core/response.ts';
+import type { ResponseWithoutInput } from '../store/contract/responses.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 

@@ -7,7 +7,9 @@ import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import { replayEvents } from '../wire/responses/stream/replay.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
+import type { DurableRequests } from '../batches/requests/durable-requests.ts';
 import type { Background } from './background.ts';
+import type { Durable } from './durable.ts';
 import { createItemReader, referencesIn } from './stored-items.ts';
 import type { ResponsesContext } from './context.ts';
 import type { Responses } from './responses.ts';
@@ -16,12 +18,27 @@ import { toBody, toTexts } from './stored-body.ts';
 /** Operations on stored responses. */
 export function createStoredResponses(
   { store: { responses: store }, clock, memory }: ResponsesContext,
-  background: Background,
+  {
+    background,
+    durable,
+    requests,
+  }: { background: Background; durable: Durable; requests: Pick<DurableRequests, 'cancel'> },
 ): Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'> {
   async function find(caller: Caller, id: string): Promise<ResponseWithoutInput> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
     return background.failIfAbandoned(found);
+  }
+
+  /** Ends an unfinished response; false if it has ended meanwhile. */
+  function end(
+    { orgId }: Caller,
+    { id, requestId }: ResponseWithoutInput,
+    body: ResponseBody,
+  ): Promise<boolean> {
+    const texts = toTexts(body);
+    if (requestId === null) return store.finish(id, texts);
+    return requests.cancel(orgId, requestId, { ended: { id, end: texts } });
   }
 
   return {
@@ -36,7 +53,7 @@ export function createStoredResponses(
       while (row.aliveUntil !== null && !signal.aborted) {
         // Frees the texts while waiting.
         row = { ...row, body: '', output: '' };
-        await background.changed(id, signal);
+        await (row.requestId === null ? background.pause(signal) : durable.ended(row.requestId, signal));
         row = await find(caller, id);
       }
       if (row.aliveUntil !== null) return;
@@ -66,10 +83,7 @@ export function createStoredResponses(
     async cancel(caller, id) {
       const row = await find(caller, id);
       const body: ResponseBody = { ...toBody(row), status: 'cancelled' };
-      if (row.aliveUntil !== null && (await store.finish(id, toTexts(body)))) {
-        background.drop(id);
-        return body;
-      }
+      if (row.aliveUntil !== null && (await end(caller, row, body))) return body;
       const current = await find(caller, id);
       if (current.status === 'cancelled') return toBody(current);
       throw new ApiError(
@@ -81,9 +95,9 @@ export function createStoredResponses(
     },
 
     async remove(caller, id) {
-      if (!isId('resp_', id) || !(await store.remove(caller.orgId, id, clock.now())))
-        throw notFound('response');
-      background.drop(id);
+      const row = await find(caller, id);
+      if (row.aliveUntil !== null) await end(caller, row, { ...toBody(row), status: 'cancelled' });
+      if (!(await store.remove(caller.orgId, id, clock.now()))) throw notFound('response');
     },
   };
 }

@@ -12,9 +12,9 @@ import type { Incoming, Services } from './route.ts';
 /** Time beyond that of a request in which official SDKs, which give up after 10 minutes, repeat it twice. */
 const retriesMs = 30 * 60_000;
 
-export interface FlexRequest {
+export interface FlexRequest extends Pick<DurableRequest, 'response'> {
   endpoint: BatchEndpoint;
-  body: JsonBody<Record<string, unknown>>;
+  body: Pick<JsonBody<Record<string, unknown>>, 'value' | 'text'>;
   /** Has the tag of the usage. */
   metadata?: unknown;
   /** Present for a stream. */
@@ -35,7 +35,7 @@ export interface FlexRequest {
 export async function answerFlex(
   incoming: Incoming,
   { batches }: Pick<Services, 'batches'>,
-  { endpoint, body, metadata, stream, release }: FlexRequest,
+  { endpoint, body, response, metadata, stream, release }: FlexRequest,
 ): Promise<Answer> {
   try {
     const timeoutMs = batches.flexTimeoutMs;
@@ -43,6 +43,7 @@ export async function answerFlex(
     const request: DurableRequest = {
       endpoint,
       body: editBody(body, { stream: undefined, stream_options: undefined }),
+      ...(response && { response }),
       tier: 'flex',
       metadata,
       timeoutMs,

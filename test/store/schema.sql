@@ -347,10 +347,12 @@ CREATE TABLE responses (
   input text NOT NULL,
   output text NOT NULL,
   body text NOT NULL,
-  pieces text, key_id text,
+  pieces text, key_id text, request_id text,
   CONSTRAINT responses_by_id PRIMARY KEY (id));
 
 CREATE INDEX responses_by_expiry ON responses (expires_at, id);
+
+CREATE INDEX responses_by_request ON responses (request_id) WHERE request_id IS NOT NULL;
 
 CREATE INDEX responses_unfinished ON responses (alive_until, id) WHERE alive_until IS NOT NULL;
 

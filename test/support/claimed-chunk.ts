@@ -19,6 +19,8 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     priceFactor: 1,
     tier: null,
     input: fileInput(createMemoryBlobs(), 'blob_1'),
+    cancelled: new Set(),
+    calls: new Map(),
     abort: new AbortController(),
     stopping: false,
     yielding: false,

@@ -24,6 +24,11 @@ export interface RunningBatch {
   /** Tier of a group of single requests; null for a batch. */
   tier: ServiceTier | null;
   input: LineInput;
+  /** True for single requests that run at once, beside the lines of batches and before them. */
+  isInteractive?: boolean;
+  /** Single requests that were cancelled, and the calls of those in flight, by line. */
+  cancelled: Set<number>;
+  calls: Map<number, AbortController>;
   /** Aborts the calls in flight. */
   abort: AbortController;
   /** True once no more lines are sent. */
@@ -200,7 +205,9 @@ export class ClaimedChunks {
     this.unlease(leaseOf(claimed.chunk));
   }
 
+  /** Interactive requests take no room of batches. */
   #count(counts: Map<string, number>, claimed: ClaimedChunk, by: number): void {
+    if (claimed.batch.isInteractive === true) return;
     counts.set(claimed.model, (counts.get(claimed.model) ?? 0) + by);
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { runningBatch } from '../../../test/support/claimed-chunk.ts';
 import type { ClaimedChunk } from './claimed-chunks.ts';
 import { ClaimedChunks, leaseOf } from './claimed-chunks.ts';
 import { settledMs, PoisonSuspects } from './poison-suspects.ts';
@@ -27,6 +28,7 @@ function single(kills: number): ClaimedChunk {
   };
   return {
     chunk,
+    batch: runningBatch(),
     todo: [],
     parked: [],
     inFlight: 0,

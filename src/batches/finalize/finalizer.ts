@@ -15,6 +15,9 @@ import { removeContent } from '../../files/sweeper.ts';
 import { lineRefAt } from '../../files/input-index.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
+import { familyOf } from '../../core/key-family.ts';
+import type { AnswerRows } from '../../core/stored-answer.ts';
+import { readLine } from '../../wire/batch/read-line.ts';
 import { failedResult } from '../lines/line-result.ts';
 import { ChunkLines } from '../lines/chunk-lines.ts';
 import { fileInput } from '../lines/line-input.ts';
@@ -58,6 +61,8 @@ interface MissingLine {
   /** Null if the input is unreadable. */
   customId: string | null;
   model: string;
+  /** Rows that a single request stores with its failure. */
+  rowsOf?: (error: ApiError) => AnswerRows;
 }
 
 type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
@@ -173,9 +178,10 @@ export class Finalizer {
       if (missing.length === 0) return true;
       from = missing.at(-1)! + 1;
       const inputs = await input(missing);
-      const results = inputs.map(({ line, customId, model }) =>
-        failedResult(batch, line, customId, model, error, 0),
-      );
+      const results = inputs.map(({ line, customId, model, rowsOf }) => ({
+        ...failedResult(batch, line, customId, model, error, 0),
+        ...(rowsOf && { rows: rowsOf(error) }),
+      }));
       if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
     }
   }
@@ -188,9 +194,7 @@ export class Finalizer {
     const { store, blobs, files, log } = this.#deps;
     const unknown = { customId: null, model: batch.model ?? closeModel };
     const allUnknown = async (lines: readonly number[]) => lines.map((line) => ({ line, ...unknown }));
-    if (isGroup(batch.id))
-      return async (lines) =>
-        lines.map((line) => ({ line, ...unknown, customId: lineRequestId({ batchId: batch.id, line }) }));
+    if (isGroup(batch.id)) return (lines) => this.#requests(batch, unknown.model, lines);
     const file = await store.files.find(batch.inputFileId);
     if (!file) return allUnknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
@@ -213,6 +217,24 @@ export class Finalizer {
       }
       return inputs;
     };
+  }
+
+  async #requests(group: Batch, model: string, lines: readonly number[]): Promise<MissingLine[]> {
+    const { store, finishAnswer, time } = this.#deps;
+    const { orgId, endpoint, tier } = group;
+    const request = { orgId, endpoint, keyId: familyOf(group), tier: tier ?? 'default', now: time.now() };
+    const bodies = await store.requests.bodies(group.id, lines);
+    return lines.map((line, at) => {
+      const body = bodies[at];
+      const read = body && readLine(body);
+      const customId = lineRequestId({ batchId: group.id, line });
+      return {
+        line,
+        customId,
+        model,
+        ...(read && finishAnswer && { rowsOf: (error) => finishAnswer(request, read, { error }).rows }),
+      };
+    });
   }
 
   async #assemble(batch: Batch, fault: BatchFault | undefined): Promise<ResultFiles> {

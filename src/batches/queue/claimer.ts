@@ -201,6 +201,16 @@ export class Claimer {
     }
   }
 
+  /** Adds chunks that this process has leased at their creation. */
+  adopt(batch: ClaimedBatch, chunks: readonly Chunk[]): ClaimedChunk[] {
+    const running = this.#toRunning(batch);
+    if (!running || this.#stopped) return [];
+    running.isInteractive = true;
+    const claimed = chunks.map((chunk) => this.#toClaimed(chunk, running));
+    for (const each of claimed) this.#deps.work.chunks.add(each);
+    return claimed;
+  }
+
   async #add(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
     const { store, worker, work, fairness, dispatch } = this.#deps;
     const back: Chunk[] = [];
@@ -262,6 +272,8 @@ export class Claimer {
       ...batch,
       priced: Object.keys(claimed.prices),
       input,
+      cancelled: new Set(),
+      calls: new Map(),
       abort: new AbortController(),
       stopping: false,
       yielding: false,

@@ -1,11 +1,14 @@
 import { coalesceWrites } from '../../base/coalesce-writes.ts';
+import { type Chunk, closeModel } from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
-import { lineRequestId, placeInGroup } from '../../core/request-group.ts';
 import { defaultTagName } from '../../core/usage-tag.ts';
+import { type LinePlace, lineRequestId, placeInGroup } from '../../core/request-group.ts';
+import type { ClaimedBatch } from '../../store/contract/claim.ts';
 import type { CreateDeps } from '../create/create.ts';
 import { limitExceeded, limitsFor } from '../create/quota.ts';
+import { failedResult } from '../lines/line-result.ts';
 import type { DurableRequest, DurableRequests, SubmittedRequest } from './durable-requests.ts';
 import { planGroup, type PreparedRequest, prepareRequest } from './plan-group.ts';
 import type { RequestResults } from './request-results.ts';
@@ -16,8 +19,14 @@ const maxGroup = 64;
 
 export interface DurableRequestsDeps extends CreateDeps {
   results: Pick<RequestResults, 'wait'>;
+  /** Id of this process in the store. */
+  worker: string;
+  /** Ends the call of a request whose end is recorded. */
+  drop: (place: LinePlace) => void;
   /** Called when there are new requests to run. */
   wake: () => void;
+  /** Runs chunks that this process has leased. */
+  runNow: (group: ClaimedBatch, chunks: readonly Chunk[]) => void;
 }
 
 /** Request on its way into a group. */
@@ -51,13 +60,19 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
     );
     const { group } = planned;
     const billedAt = deps.billingClock.now();
-    const options = { limits: limitsFor(deps, caller), now: group.createdAt, billedAt };
+    const options = {
+      limits: limitsFor(deps, caller),
+      now: group.createdAt,
+      billedAt,
+      ...(group.tier === 'default' && { worker: deps.worker }),
+    };
     const outcome = await store.requests.create(group, planned.chunks, planned.requests, options);
     switch (outcome.outcome) {
       case 'created':
         for (const [line, entry] of entries.entries())
           entry.submitted = { id: lineRequestId({ batchId: group.id, line }), replayed: false };
-        return wake();
+        if (outcome.leased.length === 0) return wake();
+        return deps.runNow({ ...group, blobId: null, weight: caller.weight ?? 1 }, outcome.leased);
       case 'repeats':
         for (const { line, id } of outcome.repeats)
           if (id === null) entries[line]!.mismatch = true;
@@ -99,6 +114,19 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
       if (entry.mismatch)
         throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
       return entry.submitted!;
+    },
+
+    async cancel(orgId, id, rows) {
+      const place = placeInGroup(id);
+      const group = await store.batches.find(place.batchId);
+      if (!group) return false;
+      const error = new ApiError('batch_cancelled', 'The request was cancelled before it was answered.');
+      const result = failedResult(group, place.line, id, group.model ?? closeModel, error, 0);
+      const isEnded = await store.requests.end(orgId, { ...result, rows }, deps.clock.now());
+      if (!isEnded) return false;
+      deps.drop(place);
+      wake();
+      return true;
     },
 
     async answer({ id, replayed }, signal) {

@@ -1,6 +1,9 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Caller } from '../../core/org.ts';
 import type { ServiceTier } from '../../core/service-tier.ts';
+import type { StoredResponse } from '../../core/response.ts';
+import type { AnswerRows } from '../../core/stored-answer.ts';
+import type { LineResponse } from '../../wire/batch/line-response.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 
 /** Single request that runs through the batch engine. */
@@ -8,9 +11,12 @@ export interface DurableRequest {
   endpoint: BatchEndpoint;
   /** Checked body that is not to be streamed, and its JSON text. */
   body: { value: Record<string, unknown>; text: string };
+  /** `default` runs at once, at the full price; after the death of its process as `flex` does. */
   tier: ServiceTier;
   /** Has the tag of the usage. */
   metadata?: unknown;
+  /** Response that it makes; `row` is stored with the request. */
+  response?: LineResponse & { row?: StoredResponse };
   /** Milliseconds until it ends with `resource_unavailable`. */
   timeoutMs: number;
   /** Recognizes repeats. */
@@ -37,4 +43,9 @@ export interface DurableRequests {
    * @throws ApiError with which the request ended
    */
   answer(request: SubmittedRequest, signal: AbortSignal): Promise<string>;
+  /**
+   * Ends a request of the org as cancelled, with the rows that are stored then. False without effect if it has ended. A process that runs it
+   * ends its call, at the latest, when the answer comes.
+   */
+  cancel(orgId: string, id: string, rows: AnswerRows): Promise<boolean>;
 }

@@ -9,6 +9,7 @@ import type { GroupedRequest } from '../../store/contract/requests.ts';
 import { lineFormats, type LinePrompt } from '../../wire/batch/line-formats.ts';
 import { type CreateDeps, freezePrices, windowOf } from '../create/create.ts';
 import { planChunks } from '../create/plan.ts';
+import type { LineResponse } from '../../wire/batch/line-response.ts';
 import type { DurableRequest } from './durable-requests.ts';
 
 /** Request with what its place in a chunk depends on. */
@@ -37,6 +38,9 @@ export interface PlannedGroup {
   requests: GroupedRequest[];
 }
 
+/** Official SDKs give up after 10 minutes and repeat a request twice. */
+const repeatMs = 20 * 60_000;
+
 const encoder = new TextEncoder();
 
 /**
@@ -53,11 +57,24 @@ export function planGroup(
   const { orgId, keyId, keyFamily = null, maxPriority = priorities.max } = caller;
   const id = ids.next('group_');
   const index = new IndexBuilder();
-  const requests = prepared.map(({ body, prompt, creation }, line): GroupedRequest => {
-    const bytes = encoder.encode(lineOf(lineRequestId({ batchId: id, line }), endpoint, body.text));
+  const requests = prepared.map(({ body, prompt, creation, response }, line): GroupedRequest => {
+    const requestId = lineRequestId({ batchId: id, line });
+    const head = {
+      custom_id: requestId,
+      method: 'POST',
+      url: endpoint,
+      ...(response && { response: made(response) }),
+    };
+    const bytes = encoder.encode(`${JSON.stringify(head).slice(0, -1)},"body":${body.text}}`);
     const est = Math.ceil(bytes.length / 4) + (prompt?.output ?? 0);
     index.add({ bytes, offset: 0, length: bytes.length }, { model, prompt, est });
-    return { line, body: bytes, creation };
+    const ttlMs = Math.max(creation.ttlMs, timeoutMs + repeatMs);
+    return {
+      line,
+      body: bytes,
+      creation: { ...creation, ttlMs },
+      ...(response?.row && { response: { ...response.row, requestId } }),
+    };
   });
   const built = index.build();
   const est = sum([...built.est]);
@@ -89,6 +106,6 @@ export function planGroup(
   return { group, chunks: planChunks(id, built, catalog.idOf), requests };
 }
 
-function lineOf(customId: string, url: string, body: string): string {
-  return `{"custom_id":"${customId}","method":"POST","url":"${url}","body":${body}}`;
+function made({ begun, input }: LineResponse): LineResponse {
+  return { begun, input };
 }

@@ -1,6 +1,7 @@
+import type { LineRef } from '../../core/batch.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
-import type { RunningBatch } from '../claimed/claimed-chunks.ts';
+import type { ClaimedChunk, RunningBatch } from '../claimed/claimed-chunks.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
 import type { PoisonSuspects } from '../claimed/poison-suspects.ts';
 import type { PrefixAffinity } from '../claimed/prefix-affinity.ts';
@@ -9,7 +10,7 @@ import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
 import type { Recorder } from '../record/recorder.ts';
 import { estimatedLineCost, tokensPerLine } from './line-cost.ts';
-import { LineOutcomes } from './line-outcomes.ts';
+import { LineOutcomes, type SentLine } from './line-outcomes.ts';
 import { LineRunner } from './line-runner.ts';
 import { nextChunk } from './next-line.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
@@ -84,7 +85,7 @@ export class Dispatcher {
   }
 
   #sendNext(model: string): boolean {
-    const { work, demand, capacity, catalog, controls, budgets, throughput, recentRuns } = this.#deps;
+    const { work, demand, capacity, catalog, controls, budgets } = this.#deps;
     const times = this.#deps.fairness.of(model);
     const prefixes = this.#deps.affinity.snapshot(model);
     const warmup = capacity.prefixCache(model) === 'shared' ? this.#deps.warmup : noWarmup;
@@ -113,19 +114,29 @@ export class Dispatcher {
     const settle = times.charge(claimed.batch, tokensPerLine(claimed.chunk));
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
+    this.#start(claimed, ref, settle);
+    return true;
+  }
+
+  /** Sends all lines of a chunk at once, whatever room batches have. */
+  sendNow(claimed: ClaimedChunk): void {
+    const { chunks } = this.#deps.work;
+    for (let ref = chunks.take(claimed); ref; ref = chunks.take(claimed)) this.#start(claimed, ref, () => {});
+  }
+
+  #start(claimed: ClaimedChunk, ref: LineRef, settle: SentLine['settle']): void {
+    const { work, demand, budgets, throughput, recentRuns } = this.#deps;
+    const { model, batch } = claimed;
     throughput.sent(model);
     demand.starting(model, 1);
-    const reservation = budgets.reserve(claimed.batch, () =>
-      estimatedLineCost(claimed.chunk, ref, claimed.batch),
-    );
+    const reservation = budgets.reserve(batch, () => estimatedLineCost(claimed.chunk, ref, batch));
     void this.#runner.run({ claimed, ref, reservation, settle }).finally(() => {
       reservation.release();
       work.chunks.landed(claimed);
       throughput.landed(model);
-      recentRuns.landed(claimed.batch.id);
+      recentRuns.landed(batch.id);
       work.settle(claimed);
       this.dispatch();
     });
-    return true;
   }
 }

@@ -8,7 +8,7 @@ import { ceilCost } from '../../core/price.ts';
 import type { LineAnswer } from '../../inference/inference.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
-import type { BatchContext } from '../batch-context.ts';
+import type { BatchContext, FinishAnswer } from '../batch-context.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
 import { type ClaimedChunk, leaseOf } from '../claimed/claimed-chunks.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
@@ -79,25 +79,35 @@ export class LineOutcomes {
     const { batch, chunk, model } = claimed;
     settle(answer.usage.inputTokens + answer.usage.outputTokens);
     const { made, failures } = claimed.attempts.get(ref.line) ?? noAttempts;
-    const run = { ...this.#ended(begun), ...(failures.length > 0 && { failures }) };
+    const run = { ...this.#runOf(begun), ...(failures.length > 0 && { failures }) };
     // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
-    const { rows, ...finished } = this.#finished(claimed, line, answer);
-    const output = outputResult(batch, ref.line, line.customId, paid, finished, made + 1, run);
-    const result = { ...output, ...(rows && { rows }) };
+    const finished = this.#finished(claimed, line, { answer: answer.body });
+    const whole = { body: finished.answer ?? answer.body, usage: answer.usage };
+    const output = outputResult(batch, ref.line, line.customId, paid, whole, made + 1, run);
+    const result = { ...output, rows: finished.rows };
     reservation.charge(ceilCost(result.cost));
     this.#resolve(claimed, ref, result, reservation);
     this.#deps.warmup.answered(model, chunk.prefix);
   }
 
-  /** Answer as it is recorded: that of a single request is completed for its client. */
-  #finished({ batch }: ClaimedChunk, line: BatchLine, { body, usage }: LineAnswer) {
+  /** Completes the answer of a single request, which has rows to store. */
+  #finished(
+    { batch: { orgId, keyId, keyFamily, tier, endpoint } }: ClaimedChunk,
+    line: BatchLine,
+    outcome: Parameters<FinishAnswer>[2],
+  ): ReturnType<FinishAnswer> {
     const { finishAnswer, time } = this.#deps;
-    const { orgId, tier, endpoint } = batch;
-    if (tier === null || !finishAnswer) return { body, usage };
-    const of = { orgId, keyId: familyOf(batch), tier, endpoint, now: time.now() };
-    const { answer, rows } = finishAnswer({ ...of, request: line.body, answer: body });
-    return { body: answer, usage, rows };
+    if (tier === null || !finishAnswer) return { rows: {} };
+    const request = { orgId, keyId: familyOf({ keyId, keyFamily }), tier, endpoint, now: time.now() };
+    return finishAnswer(request, line, outcome);
+  }
+
+  /** Ends a line that was cancelled: another result is recorded. */
+  dropped({ claimed, ref, settle }: SentLine): void {
+    settle(0);
+    this.#deps.warmup.failed(claimed.model, claimed.chunk.prefix);
+    this.#ended(claimed, ref);
   }
 
   failed(sent: SentLine, line: BatchLine, thrown: unknown, begun: BegunAttempt): void {
@@ -114,7 +124,7 @@ export class LineOutcomes {
     const before = claimed.attempts.get(ref.line) ?? noAttempts;
     const isRefusal = error.blame.scope !== 'request' && error.blame.certain;
     const count = isRefusal ? afterRefusal : afterFailure;
-    const run = this.#ended(begun);
+    const run = this.#runOf(begun);
     const failures = addFailure(before.failures, { ...run, code: error.code });
     const counted = count(before, error, clock.monotonic(), capacity.outcomes(claimed.model));
     const attempts = { ...counted, failures };
@@ -125,7 +135,8 @@ export class LineOutcomes {
       const record = { ...run, failures };
       const { made } = attempts;
       const result = failedResult(batch, ref.line, line.customId, chunk.model, reported, made, record);
-      return this.#resolve(claimed, ref, result);
+      const { rows } = this.#finished(claimed, line, { error: reported });
+      return this.#resolve(claimed, ref, { ...result, rows });
     }
     if (isRefusal) return this.#refused(claimed, ref, attempts, attempts.passed > before.passed);
     const pause = backoffMs(attempts.made, lineBackoff, random.float());
@@ -134,7 +145,7 @@ export class LineOutcomes {
   }
 
   /** Record of an attempt that ends now. */
-  #ended({ sentAt, trace }: BegunAttempt): Pick<LineRun, 'at' | 'ms' | 'server'> {
+  #runOf({ sentAt, trace }: BegunAttempt): Pick<LineRun, 'at' | 'ms' | 'server'> {
     const { clock, time } = this.#deps;
     const ms = Math.max(0, Math.round(clock.monotonic() - sentAt - (trace.queuedMs ?? 0)));
     return { at: time.now(), ms, server: trace.server ?? null };
@@ -167,11 +178,17 @@ export class LineOutcomes {
   }
 
   #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult, reservation = noReservation): void {
-    const { recorder, demand, throughput, work, suspects } = this.#deps;
-    claimed.lines.forget(ref.line);
+    const { recorder, demand, throughput } = this.#deps;
     recorder.add(result, reservation);
     demand.answered(claimed.model);
     throughput.answered(claimed.model, tokensPerLine(claimed.chunk));
+    this.#ended(claimed, ref);
+  }
+
+  /** Finishes the chunk with its last line. */
+  #ended(claimed: ClaimedChunk, ref: LineRef): void {
+    const { recorder, work, suspects } = this.#deps;
+    claimed.lines.forget(ref.line);
     claimed.remaining--;
     if (claimed.remaining !== 0) return;
     work.chunks.retire(claimed);

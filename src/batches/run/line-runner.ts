@@ -1,12 +1,14 @@
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
+import { onAbort } from '../../base/on-abort.ts';
+import type { LineRef } from '../../core/batch.ts';
 import { type CallTrace, toCallFields } from '../../core/call-trace.ts';
 import { ApiError, permanent } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
-import { lineRequestId } from '../../core/request-group.ts';
+import { isGroup, lineRequestId } from '../../core/request-group.ts';
 import type { LineCall } from '../../inference/inference.ts';
 import { prepareWithBody, type BatchLine } from '../../wire/batch/read-line.ts';
 import type { BatchContext } from '../batch-context.ts';
-import type { ClaimedChunk } from '../claimed/claimed-chunks.ts';
+import type { ClaimedChunk, RunningBatch } from '../claimed/claimed-chunks.ts';
 import { poisonKills } from '../claimed/poison-suspects.ts';
 import { noAttempts } from '../claimed/retry-policy.ts';
 import { asApiError } from '../lines/line-errors.ts';
@@ -15,7 +17,7 @@ import type { LineOutcomes, SentLine } from './line-outcomes.ts';
 
 export interface LineRunnerDeps extends BatchContext {
   demand: Pick<ClaimDemand, 'starting'>;
-  outcomes: Pick<LineOutcomes, 'answered' | 'failed' | 'unreadable'>;
+  outcomes: Pick<LineOutcomes, 'answered' | 'failed' | 'unreadable' | 'dropped'>;
 }
 
 /** Concurrent lines with files, if of the maximum size; one org gets at most half. */
@@ -45,7 +47,11 @@ export class LineRunner {
   async run(sent: SentLine): Promise<void> {
     const { demand, outcomes, inference, clock } = this.#deps;
     const { claimed, ref } = sent;
-    const { chunk, model } = claimed;
+    const { chunk, model, batch } = claimed;
+    if (batch.cancelled.has(ref.line)) {
+      outcomes.dropped(sent);
+      return demand.starting(model, -1);
+    }
     const line = await claimed.lines
       .read(ref)
       .catch((error: unknown) => void outcomes.unreadable(sent, error));
@@ -63,7 +69,8 @@ export class LineRunner {
     // The engine counts the line from here on, in the same turn of the event loop.
     demand.starting(model, -1);
     if (!ready) return;
-    const { abort, orgId, weight, priced, expiresAt: deadline } = claimed.batch;
+    const { orgId, weight, priced, expiresAt: deadline, isInteractive = false } = batch;
+    const call = isGroup(batch.id) ? this.#callOf(batch, ref) : null;
     const trace = this.#traceFor();
     const begun = { sentAt, trace };
     const attempts = claimed.attempts.get(ref.line);
@@ -77,18 +84,35 @@ export class LineRunner {
         weight,
         prefix: chunk.prefix,
         deadline,
+        isInteractive,
         isRepeat: attempts !== undefined,
-        signal: abort.signal,
+        signal: call?.signal ?? batch.abort.signal,
         trace,
       });
       outcomes.answered(sent, line, answer, begun);
       this.#noteCall(sent, attempt, trace);
     } catch (error) {
-      outcomes.failed(sent, line, error, begun);
+      if (batch.cancelled.has(ref.line)) outcomes.dropped(sent);
+      else outcomes.failed(sent, line, error, begun);
       this.#noteCall(sent, attempt, trace, error);
     } finally {
       ready.leave();
+      call?.end();
     }
+  }
+
+  /** Call of a single request, which can be cancelled alone. */
+  #callOf({ abort, calls }: RunningBatch, { line }: LineRef): { signal: AbortSignal; end: () => void } {
+    const controller = new AbortController();
+    calls.set(line, controller);
+    const forget = onAbort(abort.signal, () => controller.abort(abort.signal.reason));
+    return {
+      signal: controller.signal,
+      end() {
+        forget();
+        calls.delete(line);
+      },
+    };
   }
 
   #traceFor(): CallTrace {

@@ -22,6 +22,7 @@ import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
 import { answerFlex } from '../flex.ts';
 import { reportFields } from '../report-fields.ts';
+import { idempotencyTokens } from '../idempotency.ts';
 import { type Incoming, interactiveCall, type Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
@@ -37,10 +38,13 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
       const { responses } = services;
       const request = parseResponsesRequest(incoming.body.text, reportFields(services, incoming));
       const tier = requestedTier(request.value, incoming.caller.serviceTier);
-      if (tier === 'flex' && !request.value.background) return createFlex(incoming, services, request);
+      const isBackground = request.value.background === true;
+      if (tier === 'flex' && !isBackground) return createFlex(incoming, services, request);
       const call = interactiveCall(incoming);
-      if (request.value.stream) return responseEvents(responses.stream(request, call));
-      return json(200, await responses.create(request, call));
+      const tokenOf = idempotencyTokens(incoming, '/v1/responses');
+      const durable = isBackground ? { tier, creation: tokenOf(await incoming.body.sha256()) } : undefined;
+      if (request.value.stream) return responseEvents(responses.stream(request, call, durable));
+      return json(200, await responses.create(request, call, durable));
     },
   },
   {
@@ -118,14 +122,13 @@ async function createFlex(
   request: JsonBody<ResponsesRequest>,
 ): Promise<Answer> {
   const { stream, metadata } = request.value;
-  const { body, release } = await services.responses.durable(request, incoming);
+  const made = await services.responses.durable(request, incoming, 'flex');
   const failed = (error: ApiError) => responseErrorEvent(error, 0);
   return answerFlex(incoming, services, {
     endpoint: '/v1/responses',
-    body,
+    ...made,
     metadata,
     ...(stream && { stream: { toEvents: replayResponse, failed } }),
-    release,
   });
 }
 

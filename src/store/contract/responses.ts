@@ -1,9 +1,6 @@
 import type { ConversationAppend } from '../../core/conversation.ts';
-import type { StoredResponse } from '../../core/response.ts';
+import type { ResponseEnd, StoredResponse } from '../../core/response.ts';
 import type { Stored } from './storage.ts';
-
-/** End of an unfinished response. */
-export type ResponseEnd = Pick<StoredResponse, 'status' | 'output' | 'body' | 'pieces'>;
 
 export type ResponseWithoutInput = Omit<StoredResponse, 'input'>;
 
@@ -29,6 +26,8 @@ export interface ResponseStore {
   insert(responses: readonly StoredResponse[], said?: readonly ConversationAppend[]): Promise<Stored[]>;
   /** Response of the org that has not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<ResponseWithoutInput | undefined>;
+  /** Id of the response that a single request makes, unless it has expired at `now`. */
+  idOf(orgId: string, requestId: string, now: number): Promise<string | undefined>;
   /** Response and its predecessors up to a limit, without texts. */
   chain(orgId: string, id: string, now: number, most: { links: number; bytes: number }): Promise<Chain>;
   /** Sizes of input or output by response id; omits missing, expired and other orgs' responses. */
@@ -37,9 +36,7 @@ export interface ResponseStore {
   texts(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, string>>;
   /** Finishes a response and appends to its conversation; false without effect if it is finished or missing. */
   finish(id: string, end: ResponseEnd, said?: ConversationAppend): Promise<boolean>;
-  /** Extends the leases on unfinished responses. Returns those that are still unfinished. */
-  renew(ids: string[], aliveUntil: number): Promise<string[]>;
-  /** Up to `limit` unfinished responses with an expired lease. */
+  /** Up to `limit` unfinished responses with an expired lease, of processes of earlier versions. */
   abandoned(now: number, limit: number): Promise<ResponseWithoutInput[]>;
   /** False if the org has no such response. */
   remove(orgId: string, id: string, now: number): Promise<boolean>;

@@ -13,5 +13,8 @@ export const requestGroups: Migration = {
       line integer NOT NULL,
       body ${blob} NOT NULL,
       PRIMARY KEY (batch_id, line))`,
+    // Single request that makes the response; null for one that its caller waits for.
+    `ALTER TABLE responses ADD COLUMN request_id ${text}`,
+    'CREATE INDEX responses_by_request ON responses (request_id) WHERE request_id IS NOT NULL',
   ],
 };

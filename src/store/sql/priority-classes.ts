@@ -50,8 +50,8 @@ export const operations: {
     ...requests('tail errorSummary ofLines inFlight'),
     ...scan('marks'),
   },
-  requests: { ...requests('create results'), ...engine('bodies forget') },
-  responses: requests('insert get chain sizes texts finish renew abandoned remove removeExpired'),
+  requests: { ...requests('create results end'), ...engine('bodies forget') },
+  responses: requests('insert get idOf chain sizes texts finish abandoned remove removeExpired'),
   conversations: requests(
     'insert get update append items sizes positionOf item texts removeItem remove removeExpired',
   ),

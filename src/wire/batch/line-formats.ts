@@ -11,6 +11,7 @@ import { type CompletionsRequest, defaultMaxTokens } from '../completions/comple
 import { answersPerPrompt, checkCompletionsRequest } from '../completions/request.ts';
 import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
 import { checkEmbeddingsRequest } from '../embeddings/request.ts';
+import type { LineResponse } from './line-response.ts';
 import type { ErrorFormat } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { prepareMessage } from '../messages/answer/prepare-message.ts';
@@ -35,7 +36,8 @@ export interface LineFormat {
    * @throws ApiError `validation_error` for faults that only the conversion finds
    */
   prompt(body: Body): LinePrompt | null;
-  prepare(body: JsonBody<Body>): PreparedRequest;
+  /** @param response set if the line is a single request for a response */
+  prepare(body: JsonBody<Body>, response?: LineResponse): PreparedRequest;
 }
 
 /** Prompt of a line as a chat request. */
@@ -117,7 +119,8 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
       const { chat, paths } = lineChat(body as unknown as ResponsesRequest);
       return convertedPrompt({ chat, paths: paths() });
     },
-    prepare: (body) => prepareResponseLine(body as unknown as JsonBody<ResponsesRequest>),
+    prepare: (body, response) =>
+      prepareResponseLine(body as unknown as JsonBody<ResponsesRequest>, response?.begun),
   },
   '/v1/messages': {
     serves: 'chat',

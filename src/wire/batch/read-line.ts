@@ -4,6 +4,7 @@ import type { JsonBody } from '../json/json-body.ts';
 import { findMember, scanJson } from '../json/scan.ts';
 import { lineFormats } from './line-formats.ts';
 import { LongLine } from './long-line.ts';
+import type { LineResponse } from './line-response.ts';
 
 /** Checked line, read to be run. */
 export interface BatchLine {
@@ -11,6 +12,8 @@ export interface BatchLine {
   url: BatchEndpoint;
   body: JsonBody<Body>;
   prepared: PreparedRequest;
+  /** Set if the line is a single request for a response. */
+  response?: LineResponse;
 }
 
 type Body = Record<string, unknown>;
@@ -19,6 +22,7 @@ interface StoredLine {
   custom_id: string;
   url: string;
   body: Body;
+  response?: LineResponse;
 }
 
 /**
@@ -32,23 +36,30 @@ export function readLine(bytes: Uint8Array): BatchLine {
   if (typeof line.custom_id !== 'string' || url === undefined)
     throw new TypeError('This is not a batch line.');
   const body = new LineBody(bytes, { value: line.body, text: bodyText(text) });
-  return { customId: line.custom_id, url, body, prepared: prepareLine(url, body, bytes.length) };
+  const { custom_id: customId, response } = line;
+  const prepared = prepareLine(url, body, { bytes: bytes.length, response });
+  return { customId, url, body, prepared, ...(response && { response }) };
 }
 
 /** Size in bytes at which reading a line twice is better than keeping it parsed in memory until it is answered. */
 const longBytes = 32 * 1024;
 
-function prepareLine(url: BatchEndpoint, body: LineBody, length: number): PreparedRequest {
-  const prepared = lineFormats[url].prepare(body);
-  if (length < longBytes || prepared.kind !== 'chat') return prepared;
+function prepareLine(
+  url: BatchEndpoint,
+  body: LineBody,
+  { bytes, response }: { bytes: number; response: LineResponse | undefined },
+): PreparedRequest {
+  const prepare = () => lineFormats[url].prepare(body, response);
+  const prepared = prepare();
+  if (bytes < longBytes || prepared.kind !== 'chat') return prepared;
   // A body that needs no conversion is released by the engine.
   if (url === '/v1/chat/completions' && prepared.request() === (body as unknown)) return prepared;
-  return new LongLine(body, prepared, () => lineFormats[url].prepare(body) as PreparedChat);
+  return new LongLine(body, prepared, () => prepare() as PreparedChat);
 }
 
 /** Prepares a line with another body. */
-export function prepareWithBody({ url }: BatchLine, text: string): PreparedRequest {
-  return lineFormats[url].prepare({ value: JSON.parse(text) as Body, text });
+export function prepareWithBody({ url, response }: BatchLine, text: string): PreparedRequest {
+  return lineFormats[url].prepare({ value: JSON.parse(text) as Body, text }, response);
 }
 
 const decoder = new TextDecoder();

@@ -43,13 +43,20 @@ export function lineChat(
   return { items, ...toChatRequest(request, items) };
 }
 
-/** Prepares a checked line. Its answer has `store: false`. */
-export function prepareResponseLine(body: JsonBody<ResponsesRequest>): PreparedChat<ResponseBody> {
+/**
+ * Prepares a checked line. Its answer has `store: false`.
+ * @param begun response of a single request, with which the answer begins instead
+ */
+export function prepareResponseLine(
+  body: JsonBody<ResponsesRequest>,
+  begun?: ResponseBody,
+): PreparedChat<ResponseBody> {
   const request = { ...body.value, store: false };
   return prepareResponse({
     ...lineChat(request),
     native: () => nativeRequest(body, null, false),
     begun: ({ id, model, created }) =>
+      begun ??
       newResponse(request, {
         id: id.replace(/^chatcmpl_/, 'resp_'),
         createdAt: created,

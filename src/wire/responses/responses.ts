@@ -27,8 +27,6 @@ export interface ResponsesRequest {
   safety_identifier?: string | null;
   prompt_cache_key?: string | null;
   service_tier?: string | null;
-  /** Items of `input` that come before the client's own, where Offpeak has put the conversation there. */
-  history_items?: number;
   [extra: string]: unknown;
 }
 

@@ -65,6 +65,8 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     ...parts,
     store,
     inference,
+    requests: {} as never,
+    backgroundTimeoutMs: 1,
     catalog,
     budgets: accounts.budgets,
     limits,

@@ -260,6 +260,8 @@ export async function startServer(
     requireDisk,
     store,
     inference,
+    requests: batches.requests,
+    backgroundTimeoutMs: 86_400_000,
     catalog,
     budgets: accounts.budgets,
     clock,

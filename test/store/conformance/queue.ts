@@ -52,6 +52,7 @@ export function queueTests(on: Stores): void {
       expect(batches).toHaveLength(3);
       expect(batches.find(({ id }) => id === early.id)).toEqual({
         id: early.id,
+        tier: null,
         orgId: 'org_b',
         keyId: 'key_a',
         keyFamily: null,

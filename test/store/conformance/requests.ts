@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch } from '../../../src/core/batch.ts';
 import { lineRequestId } from '../../../src/core/request-group.ts';
+import type { StoredResponse } from '../../../src/core/response.ts';
+import type { StoredChat } from '../../../src/core/stored-chat.ts';
 import type { GroupedRequest, RequestStore } from '../../../src/store/contract/requests.ts';
 import type { Stores } from '../conformance.ts';
 import {
@@ -12,6 +14,7 @@ import {
   makeChunks,
   makeCreation,
   makeOrg,
+  makeWebhook,
   nextId,
   output,
   start,
@@ -38,7 +41,7 @@ export function requestTests(on: Stores): void {
     });
   const added = async (names: string[], fields: Partial<Batch> = {}) => {
     const group = makeGroup(names.length, fields);
-    expect(await create(group, asked(names))).toEqual({ outcome: 'created' });
+    expect(await create(group, asked(names))).toEqual({ outcome: 'created', leased: [] });
     return group;
   };
   /** Runs a group to its end. */
@@ -51,6 +54,22 @@ export function requestTests(on: Stores): void {
     const none = { output: null, errors: null };
     expect(await on.store.batches.publish('w', closing, none, start)).toBe('published');
     return group;
+  };
+
+  const unfinished: Omit<StoredResponse, 'id'> = {
+    orgId: 'org_a',
+    keyId: 'key_a',
+    status: 'in_progress',
+    previousId: null,
+    createdAt: start,
+    expiresAt: start + 86_400_000,
+    aliveUntil: start + 86_400_000,
+    requestId: null,
+    saidBytes: 0,
+    input: '[]',
+    output: '[]',
+    body: '{}',
+    pieces: null,
   };
 
   describe('single requests', () => {
@@ -75,13 +94,17 @@ export function requestTests(on: Stores): void {
       });
       expect(await on.store.batches.find(again.id)).toBeUndefined();
       // 'x' was not remembered.
-      expect(await create(makeGroup(1), asked(['x'], { retry: 1 }))).toEqual({ outcome: 'created' });
+      expect(await create(makeGroup(1), asked(['x'], { retry: 1 }))).toEqual({
+        outcome: 'created',
+        leased: [],
+      });
     });
 
     test('are new without a sign of a retry, also twice in a group', async () => {
       await added(['a']);
       expect(await create(makeGroup(2), asked(['a', 'a'], { startedAt: start + 1 }))).toEqual({
         outcome: 'created',
+        leased: [],
       });
     });
 
@@ -89,7 +112,7 @@ export function requestTests(on: Stores): void {
       const keyed = (body: string) => [
         { ...asked([body])[0]!, creation: makeCreation({ token: 'k:chat:1', bodyHash: body }) },
       ];
-      expect(await create(makeGroup(1), keyed('a'))).toEqual({ outcome: 'created' });
+      expect(await create(makeGroup(1), keyed('a'))).toEqual({ outcome: 'created', leased: [] });
       expect(await create(makeGroup(1), keyed('b'))).toEqual({
         outcome: 'repeats',
         repeats: [{ line: 0, id: null }],
@@ -102,7 +125,7 @@ export function requestTests(on: Stores): void {
       const orgId = org.id;
       const limits = { org: { openBatches: 1, queuedRequests: 3 }, key: {} };
       const group = makeGroup(2, { orgId });
-      expect(await create(group, asked(['a', 'b']), { limits })).toEqual({ outcome: 'created' });
+      expect(await create(group, asked(['a', 'b']), { limits })).toEqual({ outcome: 'created', leased: [] });
       expect(await on.store.batches.queued(orgId, 'key_a')).toMatchObject({
         org: { batches: 0, requests: 2, tokens: { m1: 200 } },
       });
@@ -110,7 +133,10 @@ export function requestTests(on: Stores): void {
         outcome: 'limit_exceeded',
         exceeded: [{ name: 'queued_requests', used: 2, adds: 2, limit: 3 }],
       });
-      expect(await create(makeGroup(1, { orgId }), asked(['c']), { limits })).toEqual({ outcome: 'created' });
+      expect(await create(makeGroup(1, { orgId }), asked(['c']), { limits })).toEqual({
+        outcome: 'created',
+        leased: [],
+      });
     });
 
     test('have results by their places, each with its body', async () => {
@@ -155,6 +181,7 @@ export function requestTests(on: Stores): void {
         status: 'completed' as const,
         previousId: null,
         aliveUntil: null,
+        requestId: null,
         saidBytes: 4,
         input: '[]',
         output: '[]',
@@ -205,6 +232,82 @@ export function requestTests(on: Stores): void {
       expect(await on.store.requests.results([{ batchId: old.id, line: 0 }])).toEqual([]);
       const left = await Promise.all([old, running, recent].map(({ id }) => on.store.batches.find(id)));
       expect(left.map((batch) => batch?.id)).toEqual([undefined, running.id, recent.id]);
+    });
+
+    test('begin at once at a process that leases them', async () => {
+      const group = makeGroup(2);
+      const outcome = await create(group, asked(['a', 'b']), { worker: 'w' });
+      const [chunk, ...others] = outcome.outcome === 'created' ? outcome.leased : [];
+      expect([chunk?.batchId, chunk?.epoch, others]).toEqual([group.id, 1, []]);
+      expect(await on.store.batches.find(group.id)).toMatchObject({ status: 'in_progress' });
+      expect(await claimOf(on.store, 'x', group.id)).toEqual([]);
+      const results = [0, 1].map((line) => output(group, line));
+      const [recorded] = await on.store.results.record('w', results, [lease(chunk!)], start);
+      expect(recorded).toMatchObject({ kept: 2, complete: true });
+    });
+
+    test('end once, by their result or by their org', async () => {
+      const group = await added(['a', 'b']);
+      const cancelled = failure(group, 0, { code: 'batch_cancelled' });
+      expect(await on.store.requests.end('org_b', cancelled, start)).toBe(false);
+      expect(await on.store.requests.end('org_a', cancelled, start)).toBe(true);
+      expect(await on.store.requests.end('org_a', cancelled, start)).toBe(false);
+      // The line that has ended is not claimed.
+      const [chunk] = await claimOf(on.store, 'w', group.id);
+      expect(chunk!.lines.map(({ line }) => line)).toEqual([1]);
+      const late = [output(group, 0), output(group, 1)];
+      const [recorded] = await on.store.results.record('w', late, [lease(chunk!)], start);
+      expect(recorded).toMatchObject({ kept: 1, complete: true });
+      expect(await on.store.batches.find(group.id)).toMatchObject({ ok: 1, err: 1, closing: 'completed' });
+    });
+
+    test('store answers with their results, once, and announce responses', async () => {
+      const webhook = makeWebhook({ eventTypes: ['response.completed', 'response.cancelled'] });
+      await on.store.webhooks.insert(webhook, 'secret', 10);
+      const group = makeGroup(2);
+      const response = (id: string) => ({ ...unfinished, id });
+      const [one, two] = [response(nextId('resp_')), response(nextId('resp_'))];
+      const [a, b] = asked(['a', 'b']);
+      await create(group, [
+        { ...a!, response: { ...one, requestId: 'req_1' } },
+        { ...b!, response: { ...two, requestId: 'req_2' } },
+      ]);
+      expect(await on.store.responses.get('org_a', one.id, start)).toMatchObject({ status: 'in_progress' });
+      const end = (status: 'completed' | 'cancelled') => ({
+        status,
+        output: '[1]',
+        body: '{}',
+        pieces: null,
+      });
+      const chat: StoredChat = {
+        id: 'chatcmpl_1',
+        orgId: 'org_a',
+        keyId: null,
+        createdAt: start,
+        expiresAt: start + 1_000,
+        model: 'm1',
+        metadata: '{}',
+        messages: '[]',
+        body: '{}',
+      };
+      const cancelled = { ended: { id: two.id, end: end('cancelled') } };
+      await on.store.requests.end('org_a', { ...failure(group, 1), rows: cancelled }, start);
+      await claimOf(on.store, 'w', group.id);
+      const rowsOf = (id: string) => ({ ended: { id, end: end('completed') }, chat });
+      const results = [
+        { ...output(group, 0), rows: rowsOf(one.id) },
+        { ...output(group, 1), rows: { ended: { id: two.id, end: end('completed') } } },
+      ];
+      await on.store.results.record('w', results, [], start);
+      await on.store.results.record('w', results, [], start);
+      const statusOf = async (id: string) => (await on.store.responses.get('org_a', id, start))?.status;
+      expect([await statusOf(one.id), await statusOf(two.id)]).toEqual(['completed', 'cancelled']);
+      expect(await on.store.chats.get('org_a', 'chatcmpl_1', start)).toMatchObject({ id: 'chatcmpl_1' });
+      const sent = await on.store.webhooks.deliveries('org_a', webhook.id, { limit: 10 });
+      expect(sent.map(({ event }) => `${event.type} ${event.resourceId}`).toSorted()).toEqual([
+        `response.cancelled ${two.id}`,
+        `response.completed ${one.id}`,
+      ]);
     });
 
     test('are on no list of batches', async () => {

@@ -13,6 +13,7 @@ export function makeResponse(fields: Partial<StoredResponse> = {}): StoredRespon
     createdAt: start,
     expiresAt: start + hour,
     aliveUntil: null,
+    requestId: null,
     saidBytes: 100,
     input: '[{"text":"naïve 日本 \\u0000"}]',
     output: '[{"id":"é"}]',
@@ -190,17 +191,17 @@ export function responseTests(on: Stores): void {
       }
     });
 
-    test('are renewed while they are generated, and abandoned otherwise', async () => {
-      const [a, b] = [await unfinished(), await unfinished()];
-      const finished = await add();
-      expect(await on.store.responses.renew([a.id, finished.id, 'resp_unknown'], start + 100)).toEqual([
-        a.id,
-      ]);
-      expect(await on.store.responses.renew([], start + 100)).toEqual([]);
+    test('are abandoned once the lease of their process has lapsed, unless a request makes them', async () => {
+      const a = await unfinished();
+      const b = await unfinished({ aliveUntil: start + 20 });
+      const made = await unfinished({ requestId: 'req_1_0' });
       expect(await on.store.responses.abandoned(start + 9, 10)).toEqual([]);
-      expect(ids(await on.store.responses.abandoned(start + 10, 10))).toEqual([b.id]);
-      expect(ids(await on.store.responses.abandoned(start + 100, 10))).toEqual([b.id, a.id]);
-      expect(ids(await on.store.responses.abandoned(start + 100, 1))).toEqual([b.id]);
+      expect(ids(await on.store.responses.abandoned(start + 10, 10))).toEqual([a.id]);
+      expect(ids(await on.store.responses.abandoned(start + 20, 10))).toEqual([a.id, b.id]);
+      expect(ids(await on.store.responses.abandoned(start + 20, 1))).toEqual([a.id]);
+      expect(await on.store.responses.idOf('org_a', 'req_1_0', start)).toBe(made.id);
+      expect(await on.store.responses.idOf('org_b', 'req_1_0', start)).toBeUndefined();
+      expect(await on.store.responses.idOf('org_a', 'req_1_1', start)).toBeUndefined();
     });
 
     test('are removed once, and only by their org', async () => {

@@ -31,7 +31,7 @@ export function createRecording(db: Db): Pick<ResultStore, 'record' | 'recordMis
         // Ordered by id: one lock order for all processes.
         const found = await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.forUpdate}`);
         const open = found.filter((batch) => accepts(batch, now));
-        const kept = await keep(q, open, results, billedAt);
+        const kept = await keep(q, open, results, { now, billedAt });
         await finishChunks(q, worker, finished);
         const openIds = new Set(open.map(({ id }) => id));
         const orgs = new Map(found.map(({ id, orgId }) => [id, orgId]));
@@ -47,7 +47,7 @@ export function createRecording(db: Db): Pick<ResultStore, 'record' | 'recordMis
       db.tx(async (q) => {
         const batch = await lockBatch(q, lease.batchId);
         if (!batch || !(await holdsClosingLease(q, worker, lease))) return false;
-        await keep(q, [batch], results, now);
+        await keep(q, [batch], results, { now, billedAt: now });
         return true;
       }),
   };
@@ -63,11 +63,11 @@ function accepts(batch: BatchState, now: number): boolean {
 }
 
 /** Writes, counts and bills the results of lines that have none yet. */
-async function keep(
+export async function keep(
   q: Queries,
   batches: readonly BatchState[],
   results: readonly LineResult[],
-  billedAt: number,
+  { now, billedAt }: { now: number; billedAt: number },
 ): Promise<Map<string, Pick<RecordOutcome, 'kept' | 'complete'>>> {
   const counts = new Map(batches.map((batch) => [batch.id, { output: batch.ok, errors: batch.err }]));
   const taken = results.filter(({ batchId }) => counts.has(batchId));
@@ -89,6 +89,7 @@ async function keep(
   await insertAnswers(
     q,
     fresh.flatMap(({ rows }) => rows ?? []),
+    now,
   );
   const grown = batches.filter(({ id }) => freshOf.has(id));
   const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));

@@ -1,4 +1,4 @@
-import type { Batch } from '../../../core/batch.ts';
+import type { Batch, Chunk } from '../../../core/batch.ts';
 import { isUsedUp } from '../../../core/budget.ts';
 import { lineRequestId } from '../../../core/request-group.ts';
 import { requestGroups } from '../../migrations/0018-request-groups.ts';
@@ -11,13 +11,17 @@ import type {
 } from '../../contract/requests.ts';
 import { spentBudgets } from '../accounts/spending.ts';
 import { claimTokens } from '../idempotency.ts';
-import { batches } from '../rows.ts';
+import { insertResponses } from '../responses/responses.ts';
+import { batches, batchStates } from '../rows.ts';
 import { allIn, paddedSlices, Rollback, typedTuples, withRollback } from '../statement.ts';
+import { addStored } from '../storage.ts';
 import { tableOf } from '../table.ts';
 import { lifeMs } from '../workers/workers.ts';
 import { hasOlder } from '../workers/upgrade.ts';
 import { insertClosingChunk, insertChunks } from './batches.ts';
+import { leaseChunks } from './chunks.ts';
 import { requireRoom } from './queued-work.ts';
+import { keep } from './record.ts';
 
 const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string }>('request_bodies')(
   'batchId line body',
@@ -26,7 +30,7 @@ const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string
 /** Stores single requests in groups, and reads their results. */
 export function createRequests(db: Db): RequestStore {
   return {
-    create: (group, planned, requests, { limits, now, billedAt }) =>
+    create: (group, planned, requests, { limits, now, billedAt, worker }) =>
       withRollback<CreateGroupOutcome>(db, async (q) => {
         if (db.types.dialect === 'postgres' && (await hasOlder(q, requestGroups.version, now - lifeMs)))
           return { outcome: 'older_server' };
@@ -44,7 +48,12 @@ export function createRequests(db: Db): RequestStore {
           q,
           requests.map(({ line, body }) => ({ batchId: group.id, line, body })),
         );
-        return { outcome: 'created' };
+        const made = requests.flatMap(({ response }) => response ?? []);
+        if (made.length > 0) await addStored(q, await insertResponses(q, made));
+        return {
+          outcome: 'created',
+          leased: worker === undefined ? [] : await begin(q, worker, group, planned, now),
+        };
       }),
 
     async bodies(groupId, lines) {
@@ -68,6 +77,21 @@ export function createRequests(db: Db): RequestStore {
       return found;
     },
 
+    end: (orgId, result, now) =>
+      db.tx(async (q) => {
+        const group = await batchStates.first(q, { id: result.batchId, orgId, closing: null }, q.forUpdate);
+        if (!group) return false;
+        if (group.status === 'validating')
+          await batches.change(q, { status: 'in_progress', inProgressAt: now }, { id: group.id });
+        const kept = await keep(q, [group], [result], { now, billedAt: now });
+        // The first claim of a chunk looks for no results.
+        await q.all(
+          "UPDATE batch_chunks SET epoch = 1 WHERE batch_id = ? AND seq > 0 AND state = 'ready' AND epoch = 0",
+          [group.id],
+        );
+        return kept.size > 0;
+      }),
+
     async forget(before, limit) {
       const ended = await db.all<{ id: string }>(
         `SELECT id FROM batches WHERE id > 'group' AND id < ? AND purged = 1 ORDER BY id LIMIT ?`,
@@ -79,6 +103,18 @@ export function createRequests(db: Db): RequestStore {
       return ids.length;
     },
   };
+}
+
+/** Begins a new group at once, at the process that has created it. */
+async function begin(
+  q: Queries,
+  worker: string,
+  { id }: Batch,
+  planned: readonly Chunk[],
+  now: number,
+): Promise<Chunk[]> {
+  await batches.change(q, { status: 'in_progress', inProgressAt: now }, { id });
+  return leaseChunks(q, worker, planned);
 }
 
 /** Takes the tokens of all requests. @throws Rollback if a request repeats another */

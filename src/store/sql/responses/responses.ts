@@ -1,4 +1,5 @@
 import type { StoredResponse } from '../../../core/response.ts';
+import type { AnswerRows } from '../../../core/stored-answer.ts';
 import type { Db, Queries } from '../../db.ts';
 import type {
   ResponseWithoutInput,
@@ -13,7 +14,7 @@ import { addStored, type StorageChange } from '../storage.ts';
 import { createExpiring, owner, unexpired } from './expiring.ts';
 
 const responses = tableOf<StoredResponse, 'input'>('responses', { unread: ['input'] })(
-  'id orgId keyId status previousId createdAt expiresAt aliveUntil saidBytes input output body pieces',
+  'id orgId keyId status previousId createdAt expiresAt aliveUntil requestId saidBytes input output body pieces',
 );
 
 /** Columns for following a chain, without texts. */
@@ -60,12 +61,17 @@ export function createResponses(db: Db): ResponseStore {
 
   return {
     insert: (made, said = []) =>
-      db.tx(async (q) => {
-        const own = await insertResponses(q, made);
-        return addStored(q, [...own, ...(await appendAll(q, said))]);
-      }),
+      db.tx(async (q) => addStored(q, [...(await insertResponses(q, made)), ...(await appendAll(q, said))])),
 
     get: find,
+
+    async idOf(orgId, requestId, now) {
+      const rows = await db.all<{ id: string }>(
+        'SELECT id FROM responses WHERE request_id = ? AND org_id = ? AND expires_at > ?',
+        [requestId, orgId, now],
+      );
+      return rows[0]?.id;
+    },
 
     // Link by link: a recursive statement would read the whole chain before a limit applies.
     chain: (orgId, id, now, most) =>
@@ -89,40 +95,40 @@ export function createResponses(db: Db): ResponseStore {
     sizes: (orgId, side: ResponseSide, ids, now) => bySide(`octet_length(${side})`, orgId, ids, now),
     texts: (orgId, side: ResponseSide, ids, now) => bySide(side, orgId, ids, now),
 
-    finish: (id, { status, output, body, pieces }, said) =>
+    finish: (id, end, said) =>
       db.tx(async (q) => {
-        const [before] = await q.all<{ orgId: string; keyId: string | null; bytes: number }>(
-          `SELECT ${owner}, ${bytesOfResponse} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
-          [id],
-        );
-        if (!before) return false;
-        const [after] = await q.all<{ bytes: number }>(
-          `UPDATE responses SET status = ?, output = ?, body = ?, pieces = ?, said_bytes = said_bytes + ?,
-           alive_until = NULL WHERE id = ? RETURNING ${bytesOfResponse} AS bytes`,
-          [status, output, body, pieces, Buffer.byteLength(output), id],
-        );
-        const added = await appendAll(q, said ? [said] : []);
-        await addStored(q, [{ ...before, bytes: after!.bytes - before.bytes }, ...added]);
+        const change = await finishResponse(q, { id, end });
+        if (!change) return false;
+        await addStored(q, [change, ...(await appendAll(q, said ? [said] : []))]);
         return true;
       }),
 
-    async renew(ids, aliveUntil) {
-      const rows = await allIn<{ id: string }>(
-        db,
-        ids,
-        (list) =>
-          `UPDATE responses SET alive_until = ? WHERE id IN ${list} AND alive_until IS NOT NULL RETURNING id`,
-        (list) => [aliveUntil, ...list],
-      );
-      return rows.map((row) => row.id);
-    },
-
     abandoned: (now, limit) =>
-      responses.all(db, { 'alive_until <= ?': now }, 'ORDER BY alive_until, id LIMIT ?', [limit]),
+      responses.all(db, { 'alive_until <= ?': now, requestId: null }, 'ORDER BY alive_until, id LIMIT ?', [
+        limit,
+      ]),
 
     remove,
     removeExpired,
   };
+}
+
+/** Finishes a response. Returns what that changes; undefined if it is finished or missing. */
+export async function finishResponse(
+  q: Queries,
+  { id, end: { status, output, body, pieces } }: NonNullable<AnswerRows['ended']>,
+): Promise<StorageChange | undefined> {
+  const [before] = await q.all<{ orgId: string; keyId: string | null; bytes: number }>(
+    `SELECT ${owner}, ${bytesOfResponse} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
+    [id],
+  );
+  if (!before) return undefined;
+  const [after] = await q.all<{ bytes: number }>(
+    `UPDATE responses SET status = ?, output = ?, body = ?, pieces = ?, said_bytes = said_bytes + ?,
+     alive_until = NULL WHERE id = ? RETURNING ${bytesOfResponse} AS bytes`,
+    [status, output, body, pieces, Buffer.byteLength(output), id],
+  );
+  return { ...before, bytes: after!.bytes - before.bytes };
 }
 
 function bytesOf({ input, output, body, pieces }: StoredResponse): number {
