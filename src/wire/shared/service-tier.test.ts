@@ -18,6 +18,7 @@ test.each([
   [null, 'flex'],
   ['auto', 'flex'],
   ['default', 'default'],
+  ['priority', 'default'],
   ['standard_only', 'default'],
 ])('a key whose tier is flex serves %j as %j', (name, served) => {
   expect(requestedTier({ service_tier: name }, 'flex')).toBe(served);
