@@ -8,6 +8,7 @@ import { beside } from './beside.ts';
 import { consoleScreens } from './console.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
+import { flex } from './flex.ts';
 import { healthz } from './healthz.ts';
 import { inline } from './inline.ts';
 import { latency } from './latency.ts';
@@ -29,6 +30,7 @@ const workloads = [
   batchFill,
   batchRun,
   beside,
+  flex,
   fleet,
   trouble,
   processes,
