@@ -19,6 +19,24 @@ export function useRowKeys(
   const focused = useRef<HTMLElement>(null);
   const lastCount = useRef(count);
 
+  useEffect(() => {
+    const element = box.current;
+    const onFocus = ({ target }: FocusEvent) => {
+      if ((target as HTMLElement).tagName === 'TR') focused.current = target as HTMLElement;
+    };
+    // A row that is removed loses the focus, too.
+    const onBlur = ({ target }: FocusEvent) =>
+      queueMicrotask(() => {
+        if ((target as HTMLElement).isConnected && !openDialog()) focused.current = null;
+      });
+    element?.addEventListener('focusin', onFocus);
+    element?.addEventListener('focusout', onBlur);
+    return () => {
+      element?.removeEventListener('focusin', onFocus);
+      element?.removeEventListener('focusout', onBlur);
+    };
+  }, [box]);
+
   // A row that had the focus may be gone, such as that of a revoked key: the row in its place gets it, after a dialog has closed. A row
   // that is only out of view leaves the count as it is.
   useEffect(() => {
@@ -47,20 +65,7 @@ export function useRowKeys(
   return {
     setActive,
     rowProps: (index: number) =>
-      open
-        ? {
-            tabIndex: index === current ? 0 : -1,
-            onFocus: ({ currentTarget }: { currentTarget: HTMLElement }) => {
-              focused.current = currentTarget;
-              setActive(index);
-            },
-            onBlur: ({ currentTarget }: { currentTarget: HTMLElement }) =>
-              // A row that is removed loses the focus, too.
-              queueMicrotask(() => {
-                if (currentTarget.isConnected && !openDialog()) focused.current = null;
-              }),
-          }
-        : {},
+      open ? { tabIndex: index === current ? 0 : -1, onFocus: () => setActive(index) } : {},
     /** True for the row that the Tab key reaches. */
     isCurrent: (index: number) => index === current,
     onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
