@@ -17,6 +17,14 @@ interface Replica {
   drained_at: string | null;
 }
 
+interface Process {
+  id: string;
+  is_self: boolean;
+  state: string;
+  in_flight: { batch_lines: number };
+  leases: { chunks: number };
+}
+
 const replicasOf = async (admin: Api) =>
   (await admin.get<{ data: Replica[] }>('/v1/admin/replicas')).data.toSorted((a, b) =>
     a.server < b.server ? -1 : 1,
@@ -69,6 +77,27 @@ function postgresTests(server: PostgresServer): void {
       for (const upstream of upstreams) upstream.answer = complete('ok');
       for (const answer of held.splice(0)) answer();
     };
+
+    it('both list both processes, with the lines that each runs and the chunks that it holds', async () => {
+      hold();
+      const { id: batch } = await a.api.createBatch({ requests: chatLines(60) });
+      const list = async (url: string) => {
+        const { data } = await createApi(url, adminKey).get<{ data: Process[] }>('/v1/admin/processes');
+        return data;
+      };
+      // The figures of the other process are as old as its last heartbeat.
+      const seen = await until('lines are in flight', async () => {
+        const all = await list(b.url);
+        return all.some(({ in_flight: { batch_lines: lines } }) => lines > 0) ? all : undefined;
+      });
+      expect(seen).toHaveLength(2);
+      expect(seen.map(({ state }) => state)).toEqual(['alive', 'alive']);
+      expect(seen.filter(({ is_self: isSelf }) => isSelf)).toHaveLength(1);
+      expect((await list(a.url)).map(({ id }) => id)).toEqual(seen.map(({ id }) => id));
+      expect(seen.reduce((sum, { leases }) => sum + leases.chunks, 0)).toBeGreaterThan(0);
+      release();
+      expect(await a.api.finished(batch)).toMatchObject({ request_counts: { completed: 60, failed: 0 } });
+    });
 
     it('a pause on one stops the lines of both, and lines in flight finish', async () => {
       hold();
