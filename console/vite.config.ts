@@ -4,9 +4,10 @@ import { defineConfig } from 'vite';
 /** Server that `npm run dev:console` takes the API from. */
 const server = process.env['OFFPEAK_URL'] ?? 'http://127.0.0.1:8080';
 
-export default defineConfig({
+export default defineConfig(({ command }) => ({
   root: import.meta.dirname,
-  base: '/console/',
+  // Files of the build find each other below any prefix; the server completes the paths of the page itself.
+  base: command === 'build' ? './' : '/console/',
   resolve: {
     // The checks of input files are the server's own; only these modules of theirs need Node.
     alias: ['byte-text', 'load-package'].map((name) => ({
@@ -37,4 +38,4 @@ export default defineConfig({
       '/docs': server,
     },
   },
-});
+}));

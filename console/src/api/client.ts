@@ -1,10 +1,11 @@
 import createClient from 'openapi-fetch';
+import { consolePath } from './base.ts';
 import { toFailure } from './failure.ts';
 import type { paths } from './schema.d.ts';
 import { send } from './send.ts';
 
 /** Prefix of the API under which the server takes the caller from the session. */
-export const apiBase = '/console/api';
+export const apiBase = `${consolePath}api`;
 
 /** Calls of the API with the types of its OpenAPI document: `api.GET('/v1/batches', { params: { query: { limit: 100 } } })`. */
 export const api = createClient<paths, 'application/json'>({ baseUrl: apiBase, fetch: send });

@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-query';
 import { hasScope as includesScope } from '../../../src/core/org.ts';
 import type { ConsoleSessionBody } from '../../../src/wire/admin/console-session.ts';
+import { consolePath } from './base.ts';
 import { sendJson } from './send.ts';
 
 export type Session = ConsoleSessionBody;
@@ -16,7 +17,7 @@ export type Scope = Session['scopes'][number];
 export type SessionEnd = 'signed out' | 'expired' | null;
 
 export const sessionKey = ['session'] as const;
-const path = '/console/session';
+const path = `${consolePath}session`;
 
 /** The session; null before the sign-in. */
 export function useSessionQuery(): UseQueryResult<Session | null> {

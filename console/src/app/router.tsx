@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { consolePath } from '../api/base.ts';
 import { keysSearch } from '../screens/keys/search.ts';
 import { linesSearch } from '../screens/lines/search.ts';
 import { readSearch as readOperationsSearch } from '../screens/operations/search.ts';
@@ -92,7 +93,7 @@ export const router = createRouter({
     batch,
     keys,
   ]),
-  basepath: '/console',
+  basepath: consolePath.slice(0, -1),
   defaultPreload: 'intent',
   defaultPendingComponent: ScreenLoading,
   defaultPendingMs: 200,

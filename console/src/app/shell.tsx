@@ -1,5 +1,6 @@
 import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
 import { Suspense, useEffect, useRef } from 'react';
+import { serverPath } from '../api/base.ts';
 import { useConnected } from '../api/connection.ts';
 import { type Session, useSignOut } from '../api/session.ts';
 import { Button } from '../parts/button.tsx';
@@ -57,7 +58,7 @@ export function Shell({ session }: { session: Session }) {
         </ul>
         <Who session={session} />
         <p className={css.about}>
-          <a href="/docs/">Documentation</a>
+          <a href={`${serverPath}docs/`}>Documentation</a>
           <span>{session.version}</span>
         </p>
       </nav>

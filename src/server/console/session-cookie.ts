@@ -25,13 +25,15 @@ export function findSession(sessions: Sessions, headers: IncomingHttpHeaders): P
   return sessions.find(readToken(headers), hostOf(headers));
 }
 
-/** `Set-Cookie` with a token, or without one to delete the cookie. Over TLS the cookie is never sent in clear. */
+/**
+ * `Set-Cookie` with a token, or without one to delete the cookie. Over TLS the cookie is never sent in clear. Without `Path` it is for
+ * the folder of the request, which is `/console` in the browser's own words, below a prefix that a proxy removes, too.
+ */
 export function setCookie(headers: IncomingHttpHeaders, token?: string): Record<string, string> {
   const maxAge = token === undefined ? 0 : sessionMs / 1000;
   const isEncrypted = headers.origin?.startsWith('https://') === true;
   const value = [
     `${cookieName(hostOf(headers))}=${token ?? ''}`,
-    'Path=/console',
     `Max-Age=${maxAge}`,
     'HttpOnly',
     'SameSite=Strict',

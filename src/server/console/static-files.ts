@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { packageFolder } from '../../base/program.ts';
 import type { Answer } from '../answer.ts';
 import { takesGzip } from '../accepted-encoding.ts';
@@ -68,7 +69,7 @@ export function createStaticFiles() {
     if (/^(?:api|v\d+)(?:\/|$)/.test(param)) throw noSuchRoute();
     const built = await files().catch(() => undefined);
     if (!built) return text(method, notBuilt, { ...pageHeaders, 'content-type': types['.html']! });
-    const found = built.get(param) ?? (param.startsWith('assets/') ? undefined : built.get('index.html'));
+    const found = built.get(param) ?? (param.startsWith('assets/') ? undefined : pageAt(param, built));
     if (!found) throw noSuchRoute();
     const isZipped = found.zipped !== undefined && takesGzip(headers['accept-encoding']);
     return text(method, isZipped ? found.zipped! : found.bytes, {
@@ -97,6 +98,31 @@ async function readBuild(): Promise<Map<string, StaticFile>> {
     return [path, file] as const;
   });
   return new Map(await Promise.all(entries));
+}
+
+/** Folders of the paths of screens, at most. */
+const maxDepth = 8;
+const pages = new WeakMap<object, Map<number, StaticFile>>();
+
+/**
+ * The page with the paths of its files from the screen `param`: relative, so that it works behind a proxy that adds a prefix to the
+ * path. Undefined for a path deeper than those of all screens.
+ */
+function pageAt(param: string, built: ReadonlyMap<string, StaticFile>): StaticFile | undefined {
+  const page = built.get('index.html')!;
+  const depth = param.split('/').length - 1;
+  if (depth === 0) return page;
+  if (depth > maxDepth) return undefined;
+  const known = pages.get(page) ?? new Map<number, StaticFile>();
+  pages.set(page, known);
+  const made = known.get(depth) ?? withUp(page, '../'.repeat(depth));
+  known.set(depth, made);
+  return made;
+}
+
+function withUp(page: StaticFile, up: string): StaticFile {
+  const html = Buffer.from(page.bytes).toString().replaceAll('="./', `="${up}`);
+  return { ...page, bytes: Buffer.from(html), zipped: gzipSync(html) };
 }
 
 function isWorker(path: string): boolean {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
+import { serverPath } from '../../api/base.ts';
 import { hasScope, type Session, useSignOut } from '../../api/session.ts';
 import { batchName } from '../../parts/batch-name.ts';
 import { batchState } from '../../parts/batch-state.ts';
@@ -36,7 +37,12 @@ export function useEntries(
   }));
   const actions: Entry[] = [
     { id: 'help', group: 'Actions', label: 'Keyboard help', run: onHelp },
-    { id: 'docs', group: 'Actions', label: 'Documentation', run: () => location.assign('/docs/') },
+    {
+      id: 'docs',
+      group: 'Actions',
+      label: 'Documentation',
+      run: () => location.assign(`${serverPath}docs/`),
+    },
     { id: 'out', group: 'Actions', label: 'Sign out', run: () => signOut.mutate() },
   ];
   const rows = (batches.data ?? []).map((batch): Entry => ({

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { serverUrl } from '../../api/base.ts';
 import { Code } from '../../parts/code.tsx';
 import css from './batch.module.css';
 
@@ -34,7 +35,7 @@ export function AsCode({ id }: { id: string }) {
         ))}
       </div>
       <div role="tabpanel" id="code" aria-labelledby={`code-${language}`}>
-        <Code label="State and results" text={codeFor(language, id, window.location.origin)} />
+        <Code label="State and results" text={codeFor(language, id, serverUrl())} />
       </div>
     </div>
   );

@@ -1,3 +1,4 @@
+import { serverUrl } from '../../api/base.ts';
 import { Code } from '../../parts/code.tsx';
 import { codeFor } from './code.ts';
 import css from './playground.module.css';
@@ -35,7 +36,7 @@ export function CodeView({ language, format, body, onLanguage }: CodeViewProps) 
           </label>
         ))}
       </fieldset>
-      <Code label={labels[language]} text={codeFor(language, { origin: location.origin, format, body })} />
+      <Code label={labels[language]} text={codeFor(language, { origin: serverUrl(), format, body })} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type MouseEvent, useState } from 'react';
+import { serverPath } from '../../api/base.ts';
 import { chatModelsQuery } from '../../api/models.ts';
 import { hasScope, useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -36,7 +37,7 @@ export function Playground() {
           ) : (
             <EmptyState title="No model answers chats here.">
               <p>Configure one, or use a key that may use one.</p>
-              <a href="/docs/configuration">Models in the configuration</a>
+              <a href={`${serverPath}docs/configuration`}>Models in the configuration</a>
             </EmptyState>
           )
         }

@@ -1,3 +1,4 @@
+import { serverPath } from '../../api/base.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -67,7 +68,7 @@ function factsOf(request: RecentRequest): Fact[] {
     facts.splice(1, 0, {
       label: 'What to do',
       value: (
-        <a href="/docs/errors" target="_blank" rel="noreferrer">
+        <a href={`${serverPath}docs/errors`} target="_blank" rel="noreferrer">
           Errors and their causes
         </a>
       ),
