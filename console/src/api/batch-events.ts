@@ -9,9 +9,9 @@ const reopenMs = 5_000;
 const awayMs = 3_000;
 
 interface Listener {
-  /** Called at most once a frame, with the latest state of each batch that changed. */
-  onChange: (batches: readonly Batch[]) => void;
-  /** Called when changes may be missing: what is shown has to be read again. */
+  /** Called at most once a frame, with the latest state of each batch that changed, and the ids of those that were deleted. */
+  onChange: (batches: readonly Batch[], deleted: ReadonlySet<string>) => void;
+  /** Called when changes may be missing, and when the stream begins: what is shown has to be read again. */
   onGap: () => void;
 }
 
@@ -25,7 +25,7 @@ export function useBatchEvents(isAdmin: boolean, filters: BatchFilters, listener
   useEffect(
     () =>
       followBatches(`${apiBase}/v1/${isAdmin ? 'admin/' : ''}batches/events`, query, {
-        onChange: (batches) => latest.current.onChange(batches),
+        onChange: (batches, deleted) => latest.current.onChange(batches, deleted),
         onGap: () => latest.current.onGap(),
       }),
     [isAdmin, query],
@@ -36,17 +36,23 @@ export function useBatchEvents(isAdmin: boolean, filters: BatchFilters, listener
 function followBatches(path: string, query: string, { onChange, onGap }: Listener): () => void {
   let source: EventSource | undefined;
   let lastId: string | undefined;
-  let isFirst = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let away: ReturnType<typeof setTimeout> | undefined;
   let frame: number | undefined;
-  const changed = new Map<string, Batch>();
+  /** Null for a deleted batch. */
+  const changed = new Map<string, Batch | null>();
 
   const flush = () => {
     frame = undefined;
-    const batches = [...changed.values()];
+    const batches = [...changed.values()].filter((batch) => batch !== null);
+    const deleted = new Set([...changed].flatMap(([id, batch]) => (batch === null ? id : [])));
     changed.clear();
-    onChange(batches);
+    onChange(batches, deleted);
+  };
+  const note = (id: string, batch: Batch | null, lastEventId: string) => {
+    lastId = lastEventId;
+    changed.set(id, batch);
+    frame ??= requestAnimationFrame(flush);
   };
 
   const open = () => {
@@ -59,15 +65,15 @@ function followBatches(path: string, query: string, { onChange, onGap }: Listene
       away = undefined;
       setConnected(true);
       const { complete } = JSON.parse(data) as { complete: boolean };
-      if (!complete && !isFirst) onGap();
-      isFirst = false;
+      if (!complete) onGap();
     });
     source.addEventListener('batch', ({ data, lastEventId }: MessageEvent<string>) => {
-      lastId = lastEventId;
       const batch = JSON.parse(data) as Batch;
-      changed.set(batch.id, batch);
-      frame ??= requestAnimationFrame(flush);
+      note(batch.id, batch, lastEventId);
     });
+    source.addEventListener('deleted', ({ data, lastEventId }: MessageEvent<string>) =>
+      note((JSON.parse(data) as { id: string }).id, null, lastEventId),
+    );
     source.addEventListener('error', () => {
       away ??= setTimeout(() => setConnected(false), awayMs);
       // The browser reconnects by itself unless the server refused.

@@ -33,9 +33,11 @@ export function Batch() {
   const queries = useQueryClient();
   const filters = useMemo(() => ({ q: batchId }), [batchId]);
   useBatchEvents(isAdmin, filters, {
-    onChange(changed) {
+    onChange(changed, deleted) {
       const next = changed.find(({ id }) => id === batchId);
       if (next) queries.setQueryData(query.queryKey, next);
+      // Shows that it is gone.
+      if (deleted.has(batchId)) void queries.resetQueries({ queryKey: query.queryKey });
     },
     onGap: () => void refetch(),
   });

@@ -50,8 +50,8 @@ function List() {
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(list);
   const queries = useQueryClient();
   useBatchEvents(isAdmin, filters, {
-    onChange: (changed) =>
-      queries.setQueryData(list.queryKey, (pages) => pages && withChanges(pages, changed, filters)),
+    onChange: (changed, deleted) =>
+      queries.setQueryData(list.queryKey, (read) => read && withChanges(read, changed, filters, deleted)),
     onGap: () => void refetch(),
   });
 

@@ -33,6 +33,13 @@ describe('a live list', () => {
     expect(idsOf(withChanges(pages([]), [batch('1')], {}))).toEqual([['1']]);
   });
 
+  it('drops deleted batches', () => {
+    const before = pages(['3', '2'], ['1']);
+    const after = withChanges(before, [], {}, new Set(['2', '9']));
+    expect(idsOf(after)).toEqual([['3'], ['1']]);
+    expect(after.pages[1]).toBe(before.pages[1]);
+  });
+
   it('drops batches that no longer match', () => {
     const filters = { status: 'in_progress' } as const;
     expect(idsOf(withChanges(pages(['2', '1']), [batch('2', { status: 'completed' })], filters))).toEqual([

@@ -11,16 +11,24 @@ export function isListed({ status, waiting, at_risk: isAtRisk }: Batch, filters:
   return filters.waiting === 'any' ? waiting !== null : waiting?.reason === filters.waiting;
 }
 
+const none: ReadonlySet<string> = new Set();
+
 /**
- * The list with changed batches: rows in place, new ones where they belong, without those that no longer match. Pages and rows
- * that do not change stay the same objects.
+ * The list with changed batches: rows in place, new ones where they belong, without those that no longer match or are deleted.
+ * Pages and rows that do not change stay the same objects.
  */
-export function withChanges(pages: Pages, changed: readonly Batch[], filters: BatchFilters): Pages {
+export function withChanges(
+  pages: Pages,
+  changed: readonly Batch[],
+  filters: BatchFilters,
+  deleted = none,
+): Pages {
   const byId = new Map(changed.map((batch) => [batch.id, batch]));
   const next = pages.pages.map((page) => {
-    if (!page.data.some(({ id }) => byId.has(id))) return page;
+    if (!page.data.some(({ id }) => byId.has(id) || deleted.has(id))) return page;
     const data = page.data.flatMap((row) => {
       const batch = byId.get(row.id);
+      if (deleted.has(row.id)) return [];
       if (!batch) return [row];
       byId.delete(row.id);
       return isListed(batch, filters) ? [batch] : [];

@@ -4,6 +4,7 @@ import { NewBatchLink } from '../../parts/new-batch-link.tsx';
 import { Screen } from '../../parts/screen.tsx';
 import { Concerns } from './concerns.tsx';
 import { Engines } from './engines.tsx';
+import { useLiveBatches } from './live-batches.ts';
 import { Models } from './models.tsx';
 import { OpenBatches } from './open-batches.tsx';
 import { Summary } from './summary.tsx';
@@ -20,8 +21,13 @@ export function Overview() {
         </EmptyState>
       </Screen>
     );
+  return <Shown isAdmin={isAdmin} canCreate={hasScope(session, 'batches')} />;
+}
+
+function Shown({ isAdmin, canCreate }: { isAdmin: boolean; canCreate: boolean }) {
+  useLiveBatches(isAdmin);
   return (
-    <Screen title="Overview" actions={hasScope(session, 'batches') && <NewBatchLink />}>
+    <Screen title="Overview" actions={canCreate && <NewBatchLink />}>
       <Summary isAdmin={isAdmin} />
       <Concerns isAdmin={isAdmin} />
       <OpenBatches isAdmin={isAdmin} />

@@ -4,9 +4,6 @@ import { api, bodyOf } from '../../api/client.ts';
 
 export type OpenBatch = Batch;
 
-/** Age of the batches on the screen, in milliseconds. */
-const listMs = 10_000;
-
 /** Usage of the present UTC day by model, with the tokens that came from caches. */
 export const usageQuery = queryOptions({
   queryKey: ['usage', 'today by model'],
@@ -38,6 +35,7 @@ export function openBatchesQuery(isAdmin: boolean) {
       const all = pages.flatMap(({ data }) => data);
       return [...new Map(all.map((batch) => [batch.id, batch])).values()];
     },
-    refetchInterval: listMs,
+    // Events keep it up to date, except for rates that fall and expected ends that move while nothing ends.
+    refetchInterval: 60_000,
   });
 }
