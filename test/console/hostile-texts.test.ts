@@ -13,6 +13,9 @@ if ('reason' in browser) test.skip(`hostile texts in the console (skipped: ${bro
 else hostileTexts(browser);
 
 const modelId = payloads[1]!;
+/** Name of an org, and of its open batch. */
+const hostile = payloads[1]!;
+const unanswered = 'Say nothing.';
 
 function hostileTexts(chromium: Browser): void {
   let upstream: FakeUpstream;
@@ -23,9 +26,10 @@ function hostileTexts(chromium: Browser): void {
   // Payloads in every text that users, models and servers choose.
   beforeAll(async () => {
     buildConsole();
-    // Every third request fails with its prompt as the message, the others are answered with it.
+    // Every third request fails with its prompt as the message, the others are answered with it; one is never answered.
     upstream = await startFakeUpstream((response, { text }) => {
       const prompt = promptOf(text);
+      if (prompt === unanswered) return;
       if (payloads.indexOf(prompt) % 3 === 0)
         send(response, 400, { error: { message: prompt, code: prompt } });
       else send(response, 200, completion(prompt));
@@ -48,7 +52,13 @@ function hostileTexts(chromium: Browser): void {
       const org = await admin.send('/v1/admin/orgs', { json: { name } });
       expect(org.status, org.text).toBe(201);
       const { id } = JSON.parse(org.text) as { id: string };
-      await admin.post('/v1/admin/keys', { org_id: id, name });
+      const { key } = await admin.post<{ key: string }>('/v1/admin/keys', { org_id: id, name });
+      // Open batches are on the overview, with their org.
+      if (name === hostile)
+        await createApi(app.url, key).createBatch(
+          { requests: [chatLine('a', unanswered)] },
+          { metadata: { name } },
+        );
       // Events of this type do not occur here, so that nothing is sent.
       const hook = {
         url: `https://hooks.example/${encodeURI(name)}?${new URLSearchParams({ name })}`,
@@ -86,6 +96,7 @@ function hostileTexts(chromium: Browser): void {
     for (const path of new Set(paths)) {
       if (!path.startsWith('/console')) continue;
       await watched.page.goto(app.url + path);
+      if (path === '/console/') await expectOpenBatch(watched);
       await expectHarmless(watched, path);
     }
     await watched.close();
@@ -126,6 +137,13 @@ function hostileTexts(chromium: Browser): void {
     await expectHarmless(watched, 'the playground');
     await watched.close();
   });
+}
+
+/** Expects the name of a batch and of its org on the overview. */
+async function expectOpenBatch({ page }: Watched): Promise<void> {
+  const row = page.getByRole('table', { name: 'Open batches' }).getByRole('row');
+  await row.filter({ hasText: hostile }).first().waitFor();
+  expect(await row.getByText(hostile, { exact: true }).count()).toBe(2);
 }
 
 interface Watched extends ConsolePage {
