@@ -7,6 +7,10 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { router } from './app/router.tsx';
 
+// A relative address would change its meaning with the address of the page.
+const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+icon?.setAttribute('href', icon.href);
+
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -1,5 +1,7 @@
-import type { ReactNode, RefObject } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import css from './chart.module.css';
+import type { Column } from './column.ts';
+import { Table } from './table.tsx';
 
 export interface LegendEntry {
   id: string;
@@ -7,6 +9,13 @@ export interface LegendEntry {
   /** Custom property of its colour; absent for a value that is not drawn. */
   colour?: string;
   value: ReactNode;
+}
+
+/** Point of a chart, as text. */
+export interface ChartPoint {
+  /** Instant or day. */
+  at: string;
+  values: readonly string[];
 }
 
 interface ChartProps {
@@ -17,10 +26,12 @@ interface ChartProps {
   /** Time of the values in the legend. */
   when: string;
   legend: readonly LegendEntry[];
+  /** Names of the values of a point, and the points in the order of time. Called when the reader opens their table. */
+  points: { names: readonly string[]; rows: () => readonly ChartPoint[] };
 }
 
-/** Frame of a chart, with the values at the pointer in its legend. */
-export function Chart({ plot, label, when, legend }: ChartProps) {
+/** Frame of a chart, with the values at the pointer in its legend, and all values in a table that opens. */
+export function Chart({ plot, label, when, legend, points }: ChartProps) {
   return (
     <figure className={css.chart}>
       <div ref={plot} role="img" aria-label={label} className={css.plot} />
@@ -36,6 +47,28 @@ export function Chart({ plot, label, when, legend }: ChartProps) {
           </li>
         ))}
       </ul>
+      <Points label={label} {...points} />
     </figure>
+  );
+}
+
+/** Values of a chart as a table, for those who do not see it or want the numbers. */
+function Points({ label, names, rows }: ChartProps['points'] & { label: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const shown = isOpen ? rows().map((point, index) => ({ ...point, index })) : [];
+  const columns: readonly Column<(typeof shown)[number]>[] = [
+    { id: 'at', header: 'Time', cell: ({ at }) => at },
+    ...names.map((name, n): (typeof columns)[number] => ({
+      id: `${n}`,
+      header: name,
+      align: 'end',
+      cell: ({ values }) => values[n],
+    })),
+  ];
+  return (
+    <details className={css.points} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Show as table</summary>
+      {isOpen && <Table caption={label} columns={columns} rows={shown} rowId={({ index }) => `${index}`} />}
+    </details>
   );
 }

@@ -14,7 +14,7 @@ interface BarSeries {
 }
 
 interface StackedBarsProps {
-  /** Content of the chart, for screen readers; a table must have the numbers. */
+  /** Content of the chart, for screen readers. */
   label: string;
   /** UTC days, such as `2026-11-28`, without gaps. */
   days: readonly string[];
@@ -42,6 +42,10 @@ export function StackedBars({ label, days, series, format }: StackedBarsProps) {
         colour: colourName(each, index),
         value: format(valueOf(each)),
       }))}
+      points={{
+        names: series.map((each) => each.label),
+        rows: () => days.map((at, n) => ({ at, values: series.map(({ values }) => format(values[n] ?? 0)) })),
+      }}
     />
   );
 }

@@ -32,8 +32,18 @@ export function RateChart({ rates, label }: { rates: Rates; label: string }) {
         },
         { id: 'tokens', label: 'Tokens a second', value: value(rates.tokensPerSecond) },
       ]}
+      points={{ names: ['Done a minute', 'Failed a minute', 'Tokens a second'], rows: () => rowsOf(rates) }}
     />
   );
+}
+
+function rowsOf({ at, donePerMinute, failedPerMinute, tokensPerSecond }: Rates) {
+  return at.map((seconds, n) => ({
+    at: exactTime(seconds * 1_000),
+    values: [donePerMinute, failedPerMinute, tokensPerSecond].map((values) =>
+      compact(Math.round(10 * values[n]!) / 10),
+    ),
+  }));
 }
 
 function options(element: HTMLElement): Omit<uPlot.Options, 'width' | 'height'> {

@@ -24,7 +24,7 @@ export interface LinesOf {
 }
 
 /** Lines of one page. */
-export const pageLines = 200;
+export const pageLines = 100;
 /** A running batch is read again after this time, in milliseconds. */
 const refetchMs = 3_000;
 

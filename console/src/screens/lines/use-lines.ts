@@ -28,12 +28,23 @@ export function useAllLines(of: LinesOf, total: number, isEnded: boolean, isOn: 
   const lastPage = Math.max(0, Math.ceil(total / pageLines) - 1);
   const from = Math.max(0, Math.floor(first / pageLines) - pagesAround);
   const to = Math.min(lastPage, Math.floor(last / pageLines) + pagesAround);
-  // Pages in view come first: requests are answered in order.
   const middle = Math.floor((first + last) / 2 / pageLines);
   const pages = Array.from({ length: isOn ? to - from + 1 : 0 }, (_, at) => from + at).toSorted(
     (a, b) => Math.abs(a - middle) - Math.abs(b - middle),
   );
-  const queries = useQueries({ queries: pages.map((page) => pageQuery(of, page, isEnded)) });
+  // The pages in view come first: the others would take the server from them.
+  const cache = useQueryClient();
+  const isInView = (page: number) =>
+    page >= Math.floor(first / pageLines) && page <= Math.floor(last / pageLines);
+  const isShown = pages
+    .filter(isInView)
+    .every((page) => cache.getQueryState(pageQuery(of, page, isEnded).queryKey)?.status === 'success');
+  const queries = useQueries({
+    queries: pages.map((page) => ({
+      ...pageQuery(of, page, isEnded),
+      enabled: isShown || isInView(page),
+    })),
+  });
   useLoadAhead(of, lastPage, isEnded && isOn && queries.every(({ isSuccess }) => isSuccess));
   const byPage = new Map(pages.map((page, at) => [page, queries[at]]));
   const failed = queries.find(({ error, data }) => error !== null && !data);
@@ -56,7 +67,7 @@ export function useAllLines(of: LinesOf, total: number, isEnded: boolean, isOn: 
 }
 
 /** Pages that are loaded ahead at most. */
-const maxPagesAhead = 100;
+const maxPagesAhead = 200;
 
 /** Loads the pages of an ended batch one after the other, so that a jump to any line shows it at once. */
 function useLoadAhead({ batchId, isOperator }: LinesOf, lastPage: number, isReady: boolean): void {
