@@ -6,6 +6,7 @@ import { batchFill } from './batch-fill.ts';
 import { batchRun } from './batch-run.ts';
 import { beside } from './beside.ts';
 import { consoleScreens } from './console.ts';
+import { consoleMemory } from './console-memory.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { flex } from './flex.ts';
@@ -48,6 +49,7 @@ const workloads = [
   engine,
   attack,
   consoleScreens,
+  consoleMemory,
 ];
 
 const flags = new Set(['--profile', '--unbound']);
