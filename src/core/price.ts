@@ -61,7 +61,13 @@ export function ratesFor(prices: Prices, inputTokens: number): Rates {
 
 /** Cost of one request. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
 export function exactCost(usage: Usage, prices: Prices, factor = 1): ExactCost {
-  const all = inParts(usage, ratesFor(prices, usage.inputTokens), factor);
+  const rates = ratesFor(prices, usage.inputTokens);
+  const millionths = factor === 1 ? plainMillionths(usage, rates) : undefined;
+  if (millionths !== undefined) {
+    const parts = millionths % 1_000_000;
+    return { nano: (millionths - parts) / 1_000_000, parts: parts * 1_000_000 };
+  }
+  const all = inParts(usage, rates, factor);
   const divisor = BigInt(costParts);
   return { nano: Number(all / divisor), parts: Number(all % divisor) };
 }
@@ -106,6 +112,20 @@ export function roundedIncrease(sum: ExactCost, by: ExactCost): number {
 export function cost(usage: Usage, prices: Rates, factor = 1): bigint {
   const divisor = BigInt(costParts);
   return (inParts(usage, prices, factor) * 2n + divisor) / (divisor * 2n);
+}
+
+/** Cost in millionths of a nano-dollar, if plain numbers are exact. */
+function plainMillionths(usage: Usage, prices: Rates): number | undefined {
+  const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens } = usage;
+  const millionths =
+    (inputTokens - cachedTokens - cacheWriteTokens) * prices.input +
+    cachedTokens * prices.cachedInput +
+    cacheWriteTokens * (prices.cacheWrite ?? prices.input) +
+    outputTokens * prices.output;
+  // Rounded terms can only sum up to a safe integer if one of them is negative.
+  return millionths >= 0 && Number.isSafeInteger(millionths) && inputTokens >= cachedTokens + cacheWriteTokens
+    ? millionths
+    : undefined;
 }
 
 function inParts(usage: Usage, prices: Rates, factor: number): bigint {

@@ -1,5 +1,6 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { costParts, estimatedCost, exactCost, pricesAt, roundCost } from './price.ts';
+import { cost as roundedCost, costParts, estimatedCost, exactCost, pricesAt, roundCost } from './price.ts';
 import { noUsage } from './usage.ts';
 
 const base = {
@@ -15,6 +16,21 @@ const used = (inputTokens: number, cachedTokens = 0, cacheWriteTokens = 0, outpu
   cacheWriteTokens,
   outputTokens,
 });
+
+const anyCount = fc.nat({ max: 2_000_000 });
+const anyUsage = fc
+  .record({ fresh: anyCount, cachedTokens: anyCount, cacheWriteTokens: anyCount, outputTokens: anyCount })
+  .map(({ fresh, ...more }) => ({
+    ...more,
+    inputTokens: fresh + more.cachedTokens + more.cacheWriteTokens,
+    reasoningTokens: 0,
+  }));
+// Up to 100,000 USD per million tokens, at which millions of tokens exceed the safe integers.
+const price = fc.oneof(fc.nat({ max: 1_000_000_000 }), fc.nat({ max: 100_000_000_000_000 }));
+const anyPrices = fc.record(
+  { input: price, cachedInput: price, output: price, cacheWrite: price },
+  { requiredKeys: ['input', 'cachedInput', 'output'] },
+);
 
 describe('prices', () => {
   it('charge cache reads and writes at their own rates', () => {
@@ -51,5 +67,24 @@ describe('prices', () => {
   it('add up exactly', () => {
     const third = { input: 333_333, cachedInput: 0, output: 0 };
     expect(exactCost(used(7), third, 0.5)).toEqual({ nano: 1, parts: 0.1666655 * costParts });
+  });
+
+  it('are exact for any usage and prices', () => {
+    fc.assert(
+      fc.property(anyUsage, anyPrices, (given, rates) => {
+        const { nano, parts } = exactCost(given, rates);
+        const { cacheWrite = rates.input } = rates;
+        const fresh = given.inputTokens - given.cachedTokens - given.cacheWriteTokens;
+        const millionths = [
+          [fresh, rates.input],
+          [given.cachedTokens, rates.cachedInput],
+          [given.cacheWriteTokens, cacheWrite],
+          [given.outputTokens, rates.output],
+        ].reduce((sum, [count, rate]) => sum + BigInt(count!) * BigInt(rate!), 0n);
+        expect(BigInt(nano) * BigInt(costParts) + BigInt(parts)).toBe(millionths * 1_000_000n);
+        expect(parts).toBeLessThan(costParts);
+        expect(BigInt(roundCost({ nano, parts }))).toBe(roundedCost(given, rates));
+      }),
+    );
   });
 });

@@ -84,17 +84,19 @@ export function rateStates(needs: readonly Need[], now: number): RateState[] {
 
 /** Takes all needs, which fit. */
 export function take(needs: readonly Need[], now: () => number): Admission {
-  for (const { bucket, amount, limit } of needs) bucket.add(amount, limit, now());
+  const taken = now();
+  for (const { bucket, amount, limit } of needs) bucket.add(amount, limit, taken);
   let ended = false;
   return {
-    rates: rateStates(needs, now()),
+    rates: rateStates(needs, taken),
     end(used) {
       if (ended) return;
       ended = true;
+      const at = now();
       for (const { kind, bucket, amount, limit } of needs) {
         if (kind === 'requests') continue;
         const change = kind === 'concurrent' ? -amount : used[kind] - amount;
-        if (change !== 0) bucket.add(change, limit, now());
+        if (change !== 0) bucket.add(change, limit, at);
       }
     },
   };

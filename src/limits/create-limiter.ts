@@ -66,11 +66,12 @@ export function createRequestLimiter(deps: {
     admit(caller, estimate, onRates) {
       const { orgId, limits } = caller;
       const needs: Need[] = [];
+      const at = now();
       const tokens = once(estimate);
       const org = { owner: 'org', own: limits?.org, defaults: defaults.org } as const;
       const key = { owner: 'key', own: limits?.key, defaults: defaults.key } as const;
-      addNeeds(needs, org, () => subjects.of(orgId, now()), tokens);
-      addNeeds(needs, key, () => subjects.of(familyOf(caller), now()), tokens);
+      addNeeds(needs, org, () => subjects.of(orgId, at), tokens);
+      addNeeds(needs, key, () => subjects.of(familyOf(caller), at), tokens);
       const lacking = missing(needs, onRates);
       return lacking.length === 0 ? admitted(needs, onRates) : fetched(needs, lacking, onRates);
     },

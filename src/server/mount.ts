@@ -86,8 +86,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       // Work that continues in the background can report after the answer was sent.
       onModel: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
       onWarnings: (warnings) => void reply.header('x-offpeak-warnings', warningsHeader(warnings)),
-      onRates: (rates) =>
-        void (reply.sent || reply.headers(rateHeaders(rates, errors, services.clock.now()))),
+      onRates: (rates) => void (tracked.rateHeaders = rateHeaders(rates, errors, services.clock.now())),
       trace: tracked.trace,
       signal: tracked.signal,
     };
@@ -99,6 +98,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       clock: services.clock,
       signal: tracked.signal,
       onFailure: tracked.onFailure,
+      rateHeaders: () => tracked.rateHeaders,
     });
   }
 

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { OutgoingHttpHeader } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Clock } from '../base/clock.ts';
@@ -15,6 +15,8 @@ export interface SendContext {
   signal: AbortSignal;
   /** Called on a failure after the answer began. */
   onFailure: (error: ApiError) => void;
+  /** Headers about rate limits that are known by now. */
+  rateHeaders: () => Readonly<Record<string, string>> | undefined;
 }
 
 /** Sends the answer of a handler. HEAD gets the headers of GET. */
@@ -22,8 +24,9 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
   if (answer.kind === 'events') return sendEvents(reply, answer, context);
   const isHead = reply.request.method === 'HEAD';
   // Fast path past Fastify, unless a body is still arriving (lingering-close.ts).
-  if (answer.kind === 'json' && !isHead && reply.request.raw.complete) return sendText(reply, answer);
-  reply.headers(answer.headers);
+  if (answer.kind === 'json' && !isHead && reply.request.raw.complete)
+    return sendText(reply, answer, context.rateHeaders());
+  reply.headers({ ...context.rateHeaders(), ...answer.headers });
   if (answer.kind === 'json') {
     reply.code(answer.status).header('content-type', jsonType);
     if (isHead) reply.header('content-length', Buffer.byteLength(answer.text));
@@ -35,12 +38,25 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
   void reply.code(status).send(body);
 }
 
-function sendText(reply: FastifyReply, { status, headers, text }: Extract<Answer, { kind: 'json' }>): void {
+function sendText(
+  reply: FastifyReply,
+  { status, headers, text }: Extract<Answer, { kind: 'json' }>,
+  rateHeaders: ReturnType<SendContext['rateHeaders']>,
+): void {
   const { raw } = reply;
+  const own: Record<string, string> = {
+    ...headers,
+    'content-type': jsonType,
+    'content-length': `${Buffer.byteLength(text)}`,
+  };
+  // Names and values in turn, which Node writes faster than an object of many members.
+  const list: OutgoingHttpHeader[] = [];
   const given = reply.getHeaders();
+  for (const name in given) if (!(name in own)) list.push(name, given[name]!);
+  for (const name in rateHeaders) if (!(name in own)) list.push(name, rateHeaders[name]!);
+  for (const name in own) list.push(name, own[name]!);
   reply.hijack();
-  const size = { 'content-type': jsonType, 'content-length': Buffer.byteLength(text) };
-  raw.writeHead(status, { ...given, ...headers, ...size } as OutgoingHttpHeaders);
+  raw.writeHead(status, list);
   raw.end(text);
 }
 
@@ -62,7 +78,8 @@ async function sendEvents(
   await writeEvents({
     response: reply.raw,
     takeOver: () => void reply.hijack(),
-    headers: () => ({ ...(reply.getHeaders() as Record<string, string>), ...answer.headers }),
+    headers: () =>
+      ({ ...reply.getHeaders(), ...context.rateHeaders(), ...answer.headers }) as Record<string, string>,
     events: answer.events,
     clock: context.clock,
     signal: context.signal,
@@ -77,7 +94,11 @@ async function sendEvents(
 /** Sends the error body and headers for a thrown value, and records the failure. */
 export function sendError(
   reply: FastifyReply,
-  tracked: { requestId: string; errors?: ErrorFormat | undefined; onFailure: (error: ApiError) => void },
+  tracked: Pick<SendContext, 'onFailure'> & {
+    requestId: string;
+    errors?: ErrorFormat | undefined;
+    rateHeaders?: ReturnType<SendContext['rateHeaders']>;
+  },
   thrown: unknown,
 ): void {
   const error = toApiError(thrown);
@@ -87,7 +108,11 @@ export function sendError(
   const where = method === 'GET' ? 'query' : 'body';
   const { status, headers, body } = errorBody(error, tracked.requestId, format, where);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
-  void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
+  void reply
+    .code(status)
+    .headers({ ...tracked.rateHeaders, ...headers })
+    .type(jsonType)
+    .send(JSON.stringify(body));
 }
 
 /** Format of errors and of rate limit headers for a path at `/v1`. Requests that are rejected early have no route to read it from. */

@@ -34,3 +34,11 @@ it('counts media-like text in the parameters of a tool as text', () => {
   const tools = [{ type: 'function' as const, function: { name: 'a', parameters } }];
   expect(estimatePrompt({ ...asking('hi'), tools })).toBeGreaterThan(250_000);
 });
+
+it('counts the JSON of all messages, whatever members they have', () => {
+  const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length;
+  const plain = asking('Größe "8" 🚀\n'.repeat(20));
+  const named = { ...plain, messages: [{ role: 'user', name: 'x'.repeat(400), content: 'a' }] };
+  for (const chat of [plain, named as ChatRequest])
+    expect(estimatePrompt(chat)).toBe(Math.ceil(bytes([chat.messages, []]) / 4));
+});

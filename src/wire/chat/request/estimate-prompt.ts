@@ -16,6 +16,8 @@ export function tokensOfBytes(bytes: number): number {
 
 /** Estimated tokens of a prompt: its text, and a fixed number for each image, audio or file. */
 export function estimatePrompt({ messages, tools }: ChatRequest): number {
+  // Nearly all prompts; a function for each member makes the text several times slower.
+  if (!tools && messages.every(isPlain)) return estimateText(JSON.stringify([messages, []]));
   let media = 0;
   const text = JSON.stringify([messages, tools ?? []], (key, value: unknown) => {
     if (!isMedia(key, value)) return value;
@@ -23,6 +25,11 @@ export function estimatePrompt({ messages, tools }: ChatRequest): number {
     return '';
   });
   return estimateText(text) + media * mediaTokens;
+}
+
+/** True for a message of text, which has no media. */
+function isPlain({ content, ...more }: ChatRequest['messages'][number]): boolean {
+  return typeof content === 'string' && Object.keys(more).length === 1;
 }
 
 function isMedia(key: string, value: unknown): boolean {
