@@ -1,7 +1,9 @@
 import type { Service } from '../base/service.ts';
 import type { BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
+import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Waiting } from '../core/waiting.ts';
+import type { ByteRange } from '../files/files.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { DurableRequests } from './requests/durable-requests.ts';
@@ -125,6 +127,12 @@ export interface ResultLines {
   incomplete: boolean;
   /** Number of the last line of this answer; `after` if it is empty. */
   lastLine: number;
-  /** JSON Lines, chunked at any position. */
-  bytes: AsyncIterable<Uint8Array>;
+  /** File with exactly these lines, once the batch has ended; null without one, and for later lines than the first. */
+  file: Pick<StoredFile, 'bytes' | 'sha256'> | null;
+  /**
+   * Opens the lines as JSON Lines, chunked at any position.
+   * @param range part of `file`
+   * @throws ApiError `not_found` if the file was deleted or has expired, BlobError if it is damaged
+   */
+  read: (range?: ByteRange) => Promise<AsyncIterable<Uint8Array>>;
 }

@@ -158,7 +158,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     const of = await owned(caller.orgId, id);
     requireFailures(of);
     const errors = await readResults(reading, of, 'errors', 0);
-    return { of, lines: await failedLines({ ...deps, now: time.now() }, of, errors.bytes, codes) };
+    return { of, lines: await failedLines({ ...deps, now: time.now() }, of, await errors.read(), codes) };
   };
 
   const listPage = async (orgId: string, query: BatchQuery) => {

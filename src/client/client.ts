@@ -152,8 +152,18 @@ export function createClient(options: TransportOptions) {
       get: (id: string) => get<RemoteFile>(apiPath('files', id)),
       list: (query: PageQuery & { purpose?: string | undefined }) =>
         get<Page<RemoteFile>>(apiPath('files'), { ...query }),
-      async content(id: string) {
-        return readBytes(await transport.send({ path: apiPath('files', id, 'content') }), baseUrl);
+      /** Bytes of a file from `from` on. `start` is smaller if the server sends the whole file; `size` is null if unknown. */
+      async content(id: string, from = 0) {
+        const path = apiPath('files', id, 'content');
+        const response = await transport.send({ path, ...(from > 0 && { range: `bytes=${from}-` }) });
+        const [, start, size] =
+          /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? [];
+        const whole = size ?? response.headers.get('content-length');
+        return {
+          start: start === undefined ? 0 : Number(start),
+          size: whole === null ? null : Number(whole),
+          bytes: readBytes(response, baseUrl),
+        };
       },
       remove: (id: string) => remove(apiPath('files', id)),
     },

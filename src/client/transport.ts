@@ -17,6 +17,8 @@ export interface Call {
   /** Sent as JSON. */
   json?: unknown;
   form?: FormData;
+  /** Value of the `Range` header. */
+  range?: string;
   /** A repeated call with the same key returns the resource of the first one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -32,6 +34,7 @@ export function createTransport(options: TransportOptions) {
     const headers: Record<string, string> = { accept: '*/*' };
     if (options.apiKey !== undefined) headers.authorization = `Bearer ${options.apiKey}`;
     if (call.json !== undefined) headers['content-type'] = 'application/json';
+    if (call.range !== undefined) headers.range = call.range;
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
     const body = call.form ?? (call.json === undefined ? null : JSON.stringify(call.json));
     let response: Response;

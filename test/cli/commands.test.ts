@@ -34,6 +34,45 @@ describe('files', () => {
     expect(readFileSync(join(cwd, 'copy.jsonl'), 'utf8')).toBe(readFileSync(join(cwd, 'in.jsonl'), 'utf8'));
   });
 
+  it.each([
+    ['with', true],
+    ['without', false],
+  ])('resumes a broken download behind its last byte, %s support of ranges', async (_, hasRanges) => {
+    const text = 'abcdefghijklmnopqrstuvwxyz';
+    const breaks = [7, 5];
+    const asked: (string | null)[] = [];
+    server.behavior.before = (_method, path) => {
+      if (!path.endsWith('/content')) return undefined;
+      const range = server.requests.at(-1)!.headers.get('range');
+      asked.push(range);
+      const from = hasRanges ? Number(/\d+/.exec(range ?? '0')![0]) : 0;
+      const sent = text.slice(from, from + (breaks[0] ?? 99) + (hasRanges ? 0 : asked.length * 3));
+      const isBroken = breaks.shift() !== undefined;
+      const body = new ReadableStream({
+        start(stream) {
+          stream.enqueue(new TextEncoder().encode(sent));
+        },
+        pull(stream) {
+          if (isBroken) stream.error(new Error('broken'));
+          else stream.close();
+        },
+      });
+      const length = { 'content-length': String(text.length - from) };
+      const part = { 'content-range': `bytes ${from}-${text.length - 1}/${text.length}` };
+      return new Response(body, {
+        status: from > 0 ? 206 : 200,
+        headers: { ...length, ...(from > 0 && part) },
+      });
+    };
+    const { code, out } = await cli('files', 'content', 'file-1');
+    expect([code, out]).toEqual([0, text]);
+    expect(asked).toEqual([
+      null,
+      hasRanges ? 'bytes=7-' : 'bytes=10-',
+      hasRanges ? 'bytes=12-' : 'bytes=11-',
+    ]);
+  });
+
   it('escapes control characters in names on the terminal', async () => {
     await cli('files', 'upload', 'in.jsonl');
     const found = server.files.get('file-1');

@@ -85,10 +85,10 @@ export class Client {
     for (;;) {
       await this.#sleep(isOver && plan.size === 'small' ? random.int(0, 500) : random.int(500, 6_000));
       const page = await this.#call(async (process) => {
-        const { bytes, ...rest } = await process.batches.results(this.#caller, id, tail.stream, tail.lines);
+        const { read, ...rest } = await process.batches.results(this.#caller, id, tail.stream, tail.lines);
         const chunks: Uint8Array[] = [];
         let rests = 0;
-        for await (const chunk of bytes) {
+        for await (const chunk of await read()) {
           chunks.push(chunk);
           // A slow reader: the batch may end and be purged meanwhile.
           if (this.#world.random.chance(0.2) && rests++ < 3)
@@ -128,8 +128,8 @@ export class Client {
         let got = '';
         let lost: BlobError | undefined;
         try {
-          const { bytes } = await process.batches.results(this.#caller, id, stream, 0);
-          for await (const chunk of bytes) got += decoder.decode(chunk);
+          const { read } = await process.batches.results(this.#caller, id, stream, 0);
+          for await (const chunk of await read()) got += decoder.decode(chunk);
         } catch (error) {
           if (!isBlobLost(error)) throw error;
           lost = error;

@@ -73,13 +73,17 @@ describe('results', () => {
     rows.batches.set(running.id, running);
   });
 
-  const at = (after: number, batch = running, stream: ResultStream = 'output') =>
+  const open = (after: number, batch = running, stream: ResultStream = 'output') =>
     readResults(
       { store: rows.store, files: { read: createVerifiedReads(blobs) }, readers },
       batch,
       stream,
       after,
     );
+  const at = async (...from: Parameters<typeof open>) => {
+    const { read: begin, ...rest } = await open(...from);
+    return { ...rest, bytes: await begin() };
+  };
 
   /** The batch ends as its closing chunk would end it. */
   async function finish(): Promise<Batch> {
@@ -93,19 +97,19 @@ describe('results', () => {
 
   it('reads the rows of a running batch, page by page', async () => {
     const { bytes, ...rest } = await at(0);
-    expect(rest).toEqual({ status: 'in_progress', incomplete: true, lastLine: total });
+    expect(rest).toEqual({ status: 'in_progress', incomplete: true, lastLine: total, file: null });
     expect(await read(bytes)).toBe(lines(0, total));
   });
 
   it('has 64 MB on the way to all its readers together, a page that is sent and one behind it, until they are gone', async () => {
-    const open = await Promise.all(
+    const readingNow = await Promise.all(
       Array.from({ length: 300 }, async () => (await at(0)).bytes as AsyncGenerator<Uint8Array>),
     );
-    for (const bytes of open) await bytes.next();
+    for (const bytes of readingNow) await bytes.next();
     rows.asked.length = 0;
-    for (const bytes of open) await bytes.next();
+    for (const bytes of readingNow) await bytes.next();
     expect(2 * rows.asked.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(64 << 20);
-    for (const bytes of open) await bytes.return(undefined);
+    for (const bytes of readingNow) await bytes.return(undefined);
     rows.asked.length = 0;
     await read((await at(0)).bytes);
     expect(rows.asked).toEqual([64 << 10, 1 << 20, 1 << 20]);
@@ -130,13 +134,24 @@ describe('results', () => {
   });
 
   it('goes on in the file where rows are cleared away while it reads', async () => {
-    const finished = await finish();
+    const { bytes } = await at(0);
+    await finish();
     const deps: Uint8Array[] = [];
-    for await (const chunk of (await at(0, finished)).bytes) {
+    for await (const chunk of bytes) {
       deps.push(chunk);
       rows.purge(900);
     }
     expect(Buffer.concat(deps).toString()).toBe(lines(0, total));
+  });
+
+  it('reads any part of the file of a batch that has ended', async () => {
+    const finished = await finish();
+    const { file, read: part } = await open(0, finished);
+    const whole = Buffer.from(lines(0, total));
+    expect(file!.bytes).toBe(whole.length);
+    expect(await read(await part({ start: 10, end: 500 }))).toBe(whole.toString('utf8', 10, 500));
+    expect((await open(1, finished)).file).toBeNull();
+    expect((await open(0, finished, 'errors')).file).toBeNull();
   });
 
   it('ends at the announced line, although the batch went on and ended meanwhile', async () => {

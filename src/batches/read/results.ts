@@ -44,7 +44,6 @@ export class ResultReaders {
 /**
  * Result lines `after < n <= last` of a stream, where `last` is the number committed now. They come from rows while the batch
  * runs, and from the result file later; the bytes are the same (batch-engine.md, "Live tail").
- * @throws ApiError `not_found` if the file was deleted or has expired, BlobError if it is damaged
  */
 export async function readResults(
   deps: ResultsDeps,
@@ -55,12 +54,27 @@ export async function readResults(
   const committed = stream === 'output' ? batch.ok : batch.err;
   const last = Math.max(after, committed);
   const range: Range = { batchId: batch.id, stream, after, last };
+  const file = isFinal(batch.status) && after === 0 ? await fileOf(deps, batch, stream) : undefined;
   return {
     status: batch.status,
     incomplete: !isFinal(batch.status),
     lastLine: last,
-    bytes: committed > after ? await begin(deps, range) : empty(),
+    file: file ?? null,
+    async read(part) {
+      if (file && part) return deps.files.read(file, part);
+      if (file) return fromFile({ file, bytes: await deps.files.read(file) }, range);
+      return committed > after ? begin(deps, range) : empty();
+    },
   };
+}
+
+async function fileOf(
+  { store }: ResultsDeps,
+  { outputFileId, errorFileId }: Pick<Batch, 'outputFileId' | 'errorFileId'>,
+  stream: ResultStream,
+): Promise<StoredFile | undefined> {
+  const id = stream === 'output' ? outputFileId : errorFileId;
+  return id === null ? undefined : store.files.find(id);
 }
 
 /** Lines `after < n <= last` of one stream. */
@@ -114,16 +128,15 @@ interface ResultFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-async function openFile({ store, files }: ResultsDeps, { batchId, stream }: Range): Promise<ResultFile> {
-  const batch = await store.batches.find(batchId);
-  const fileId = stream === 'output' ? batch?.outputFileId : batch?.errorFileId;
-  const file = fileId ? await store.files.find(fileId) : undefined;
+async function openFile(deps: ResultsDeps, { batchId, stream }: Range): Promise<ResultFile> {
+  const batch = await deps.store.batches.find(batchId);
+  const file = batch && (await fileOf(deps, batch, stream));
   if (!file)
     throw new ApiError(
       'not_found',
       `The ${stream} file of this batch is gone: it was deleted or has expired.`,
     );
-  return { file, bytes: await files.read(file) };
+  return { file, bytes: await deps.files.read(file) };
 }
 
 /** Lines of a range of the result file, which may have more. It is read to its end, because only that verifies it. */

@@ -1,22 +1,11 @@
 import { basename } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { RemoteFile } from '../../client/resources.ts';
-import type { Cli, ClientOptions } from '../shared/cli.ts';
-import {
-  queryCommand,
-  clientCommand,
-  examples,
-  group,
-  asTable,
-  limitOption,
-  fetchItems,
-  wholeNumber,
-} from '../shared/commands.ts';
-import { connect } from '../shared/connect.ts';
+import { queryCommand, group, asTable, limitOption, fetchItems, wholeNumber } from '../shared/commands.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
-import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
 import { isoTime, showWarnings } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { content } from './content.ts';
 import { filesValidate } from './validate.ts';
 
 const upload = queryCommand({
@@ -73,14 +62,6 @@ const remove = queryCommand({
 });
 
 export const files = group('files', [upload, list, get, content, remove, filesValidate]);
-
-function content(cli: Cli): Command {
-  return withOutput(clientCommand('content', 'print the content of a file').argument('<id>'))
-    .addHelpText('after', examples('file-0199f3a2 -o copy.jsonl'))
-    .action(async (id: string, options: ClientOptions & OutputOptions) =>
-      writeOut(await connect(cli, options).files.content(id), options, cli),
-    );
-}
 
 function showFile(file: RemoteFile, terminal: Terminal): void {
   terminal.print(terminal.paint('bold', file.id));

@@ -177,7 +177,7 @@ function statusesOf({ access, method, body, path, docs }: Route): number[] {
   const statuses = [400, 401, 403, 422, 429, 500, 503];
   if (path.includes(':') || path.includes('*')) statuses.push(404);
   if (body) statuses.push(413, 415);
-  if (docs.answer.type === 'application/octet-stream') statuses.push(416);
+  if (['application/octet-stream', 'application/jsonl'].includes(docs.answer.type)) statuses.push(416);
   if (docs.tag === 'Generation') statuses.push(402, 404, 502, 504);
   if (docs.tag === 'Conversations' && docs.body) statuses.push(402);
   if (docs.answer.status === 201) statuses.push(507);

@@ -12,6 +12,7 @@ import { namedEvent, sseHeaders } from '../../wire/shared/sse.ts';
 import { listJson } from '../../wire/shared/list-body.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
 import { type IdempotencyToken, idempotencyTokens, replayHeaders } from '../idempotency.ts';
+import { rangedBytes } from '../ranged-bytes.ts';
 import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import { batchBodyBytes } from '../batch-body.ts';
@@ -150,16 +151,20 @@ function batchAction(
 
 /** Result lines as JSONL, with headers for the next request (`after`). */
 export function resultLines(stream: ResultStream): MountedRoute['handle'] {
-  return async ({ caller, param, query, method }, { batches }) => {
+  return async (incoming, { batches }) => {
+    const { caller, param, query, method } = incoming;
     const { after } = parseResultsQuery(query);
-    const lines = await batches.results(caller, param, stream, after);
-    return bytes(method === 'HEAD' ? null : lines.bytes, {
+    const { status, incomplete, lastLine, file, read } = await batches.results(caller, param, stream, after);
+    const headers = {
       'content-type': 'application/jsonl; charset=utf-8',
       'x-content-type-options': 'nosniff',
-      'x-batch-status': lines.status,
-      'x-incomplete': String(lines.incomplete),
-      'x-last-line': String(lines.lastLine),
-    });
+      'x-batch-status': status,
+      'x-incomplete': String(incomplete),
+      'x-last-line': String(lastLine),
+    };
+    if (file) return rangedBytes(incoming, { size: file.bytes, sha256: file.sha256, read }, headers);
+    const lines = await read();
+    return bytes(method === 'HEAD' ? null : lines, headers);
   };
 }
 

@@ -2,12 +2,13 @@ import { create as contentDisposition } from 'content-disposition';
 import type { StoredFile, UploadPurpose } from '../../core/file.ts';
 import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
-import { type Answer, bytes, json } from '../answer.ts';
-import { readRange } from '../byte-range.ts';
+import type { ByteRange } from '../../files/files.ts';
+import { type Answer, json } from '../answer.ts';
 import { idempotencyTokens, formHash, replayHeaders } from '../idempotency.ts';
 import { listAnswer } from '../list-answer.ts';
 import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { fileListQuery } from '../openapi/query-schemas.ts';
+import { rangedBytes } from '../ranged-bytes.ts';
 import { receiveUpload, uploadFormSchema } from '../receive-upload.ts';
 import type { Incoming, Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
@@ -80,29 +81,20 @@ async function upload(incoming: Incoming, { files, clock }: Services): Promise<A
   return json(201, presentFile(file), replayHeaders(replayed));
 }
 
-async function download({ caller, param, method, headers }: Incoming, { files }: Services): Promise<Answer> {
-  const file = await files.get(caller, param);
-  const whole = headersOf(file);
-  if (method === 'HEAD') return bytes(null, whole);
-  const range = readRange(headers, { size: file.bytes, etag: whole['etag'] });
-  const content = await files.read(file, range);
-  if (!range) return bytes(content, whole);
-  const { start, end } = range;
-  const part = {
-    ...whole,
-    'content-length': String(end - start),
-    'content-range': `bytes ${start}-${end - 1}/${file.bytes}`,
+async function download(incoming: Incoming, { files }: Services): Promise<Answer> {
+  const file = await files.get(incoming.caller, incoming.param);
+  const content = {
+    size: file.bytes,
+    sha256: file.sha256,
+    read: (range?: ByteRange) => files.read(file, range),
   };
-  return bytes(content, part, 206);
+  return rangedBytes(incoming, content, headersOf(file));
 }
 
 /** Headers that force a download, so that a stored file cannot render as a page. */
 function headersOf(file: StoredFile) {
   return {
     'content-type': 'application/octet-stream',
-    'content-length': String(file.bytes),
-    'accept-ranges': 'bytes',
-    etag: `"${file.sha256}"`,
     'content-disposition': contentDisposition(file.filename),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",

@@ -143,12 +143,14 @@ const streams = ['output', 'errors'] as const;
  * @throws ApiError as `Batches.results`, before the first byte
  */
 async function messageResults(batches: Pick<Batches, 'results'>, caller: Caller, batchId: string) {
-  const both = await Promise.all(streams.map((stream) => batches.results(caller, batchId, stream, 0)));
+  const both = await Promise.all(
+    streams.map(async (stream) => (await batches.results(caller, batchId, stream, 0)).read()),
+  );
   return (async function* () {
     const encoder = new TextEncoder();
     let piece = '';
     for (const [at, stream] of streams.entries())
-      for await (const line of splitLines(both[at]!.bytes)) {
+      for await (const line of splitLines(both[at]!)) {
         piece += `${messageResultLine(Buffer.from(line.bytes).toString('utf8'), stream)}\n`;
         if (piece.length < pieceLength) continue;
         yield encoder.encode(piece);
