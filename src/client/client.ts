@@ -183,6 +183,12 @@ export function createClient(options: TransportOptions) {
         const path = apiPath('batches');
         return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },
+      /** Estimates a batch of these requests, which are the items of a JSON array. */
+      dryRun(endpoint: string, requests: Uint8Array) {
+        const frame = JSON.stringify({ endpoint, completion_window: '24h', dry_run: true });
+        const jsonBytes = joinBytes(`${frame.slice(0, -1)},"requests":[`, requests, ']}');
+        return transport.json<RemoteEstimate>({ method: 'POST', path: apiPath('batches'), jsonBytes });
+      },
       get: (id: string) => get<RemoteBatch>(apiPath('batches', id)),
       list: (query: PageQuery & Call['query']) => get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
       act: (id: string, what: 'cancel' | 'pause' | 'resume') =>
@@ -310,4 +316,14 @@ function apiPath(...names: string[]): string {
     throw new ClientError(`'${wrong}' is not an id or a name.`, { status: 404, requestId: null, error });
   }
   return `/v1/${names.map(encodeURIComponent).join('/')}`;
+}
+
+function joinBytes(head: string, middle: Uint8Array, tail: string): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const [first, last] = [encoder.encode(head), encoder.encode(tail)];
+  const bytes = new Uint8Array(first.length + middle.length + last.length);
+  bytes.set(first);
+  bytes.set(middle, first.length);
+  bytes.set(last, first.length + middle.length);
+  return bytes;
 }

@@ -16,6 +16,8 @@ export interface Call {
   query?: Record<string, string | number | undefined>;
   /** Sent as JSON. */
   json?: unknown;
+  /** Sent as it is: UTF-8 of JSON. */
+  jsonBytes?: Uint8Array<ArrayBuffer>;
   form?: FormData;
   /** Value of the `Range` header. */
   range?: string;
@@ -33,10 +35,10 @@ export function createTransport(options: TransportOptions) {
   async function send(call: Call): Promise<Response> {
     const headers: Record<string, string> = { accept: '*/*' };
     if (options.apiKey !== undefined) headers.authorization = `Bearer ${options.apiKey}`;
-    if (call.json !== undefined) headers['content-type'] = 'application/json';
+    if (call.json !== undefined || call.jsonBytes !== undefined) headers['content-type'] = 'application/json';
     if (call.range !== undefined) headers.range = call.range;
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
-    const body = call.form ?? (call.json === undefined ? null : JSON.stringify(call.json));
+    const body = call.form ?? call.jsonBytes ?? (call.json === undefined ? null : JSON.stringify(call.json));
     let response: Response;
     try {
       const init = { method: call.method ?? 'GET', headers, body, signal: call.signal ?? null };

@@ -147,6 +147,105 @@ describe('batch run with a prompt', () => {
   });
 });
 
+describe('batch run --cache', () => {
+  it('asks only what no earlier run has answered', async () => {
+    server.behavior.answer = (id) => (id === 'row-2' ? failed(id) : succeeded(id));
+    await ask('--cache', 'answers');
+    server.behavior.answer = succeeded;
+    write('r.csv', 'id,review\na,good\nb,bad\nc,new\nd,good\n');
+    const { code, err } = await ask('--cache', 'answers', '--force');
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining('4 rows: 1 repeated, 1 in the cache, 2 requests'),
+    ]);
+    expect(uploaded().map(({ custom_id }) => custom_id)).toEqual(['row-1', 'row-2', 'row-2', 'row-3']);
+    const answers = read('out.csv').split('\r\n').slice(1, -1);
+    expect(answers.map((line) => line.split(',')[2])).toEqual(
+      [1, 2, 3, 1].map((row) => `answer to row-${row}`),
+    );
+  });
+
+  it('starts no batch when it has all answers', async () => {
+    await ask('--cache', 'answers');
+    const { code, out } = await ask('--cache', 'answers', '--force');
+    expect([code, out]).toEqual([0, expect.stringContaining('results  out.csv')]);
+    expect(server.batches.size).toBe(1);
+    expect(read('out.csv')).toContain('b,bad,answer to row-2');
+    expect(files()).toEqual(['answers', 'out.csv', 'r.csv']);
+  });
+});
+
+describe('batch run --sample', () => {
+  it.each(['csv', 'jsonl'])('asks for the same random rows of %s each time', async (format) => {
+    const line = (row: number) => (format === 'csv' ? `${row},text ${row}\n` : `{"review":"text ${row}"}\n`);
+    write(
+      `s.${format}`,
+      (format === 'csv' ? 'id,review\n' : '') + Array.from({ length: 500 }, (_, row) => line(row)).join(''),
+    );
+    const run = async (...more: string[]) => {
+      await cli(
+        `s.${format}`,
+        '--prompt',
+        '{{ review }}',
+        '--model',
+        'm',
+        '-o',
+        'o.jsonl',
+        '-f',
+        '--sample',
+        '5',
+        ...more,
+      );
+      return read('o.jsonl')
+        .trimEnd()
+        .split('\n')
+        .map((text) => (JSON.parse(text) as { review: string }).review);
+    };
+    const first = await run();
+    expect([new Set(first).size, await run()]).toEqual([5, first]);
+    expect(await run('--seed', '7')).not.toEqual(first);
+    expect(uploaded()).toHaveLength(15);
+  });
+});
+
+describe('batch run --dry-run', () => {
+  const estimate = {
+    object: 'batch.estimate',
+    request_counts: { total: 10_000, completed: 0, failed: 0 },
+    usage: { input_tokens: 100, output_tokens: 200, total_tokens: 300 },
+    exact_input: true,
+    cost: { currency: 'USD', amount: '0.5', list_amount: '1' },
+    quota: { fits: true, reasons: [], limits: [], budgets: [] },
+  };
+
+  it('estimates the requests of a table, and stores and changes nothing', async () => {
+    const total = 2;
+    server.behavior.before = () =>
+      Response.json({ ...estimate, request_counts: { ...estimate.request_counts, total } });
+    write('out.csv', 'precious');
+    const { code, out } = await ask('--dry-run');
+    expect([code, out]).toEqual([0, expect.stringContaining('0.5 USD (1 without a batch)')]);
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /v1/batches']);
+    expect(files()).toEqual(['out.csv', 'r.csv']);
+    expect(read('out.csv')).toBe('precious');
+  });
+
+  it('extrapolates from a part of a large file', async () => {
+    const line = (id: number) =>
+      `{"custom_id":"${id}","method":"POST","url":"/v1/chat/completions","body":{}}\n`;
+    write('big.jsonl', Array.from({ length: 200_000 }, (_, id) => line(id)).join(''));
+    server.behavior.before = () => Response.json(estimate);
+    const { out } = await cli('big.jsonl', '--dry-run', '--json');
+    expect(server.requests).toHaveLength(10);
+    expect(JSON.parse(out)).toMatchObject({
+      request_counts: { total: 200_000 },
+      usage: { input_tokens: 2000, output_tokens: 4000 },
+      cost: { amount: '10', list_amount: '20' },
+      exact_input: false,
+    });
+  });
+});
+
 describe('rows that cannot be asked', () => {
   const bad = 'id,review\na,good\na,bad\n,x\nd,\ne,f,g\n';
 
@@ -267,5 +366,34 @@ describe('an interrupted run of a table', () => {
     expect((await ask()).err).toContain('belongs to a run of another input, or with other options');
     rmSync(join(cwd, 'out.csv.offpeak.work'));
     expect((await runCli(argv, { server, cwd })).err).toContain('out.csv.offpeak.work, which contained');
+  });
+});
+
+describe('batch retry --model', () => {
+  it('runs only the failed requests, unchanged but for their model', async () => {
+    server.behavior.answer = (id) => (id === 'row-1' ? succeeded(id) : failed(id));
+    write('r.csv', 'review\ngood\nbad\nugly\n');
+    await ask('--priority', '7', '-m', 'team=search');
+    const retry = (...more: string[]) => runCli(['batch', 'retry', 'batch_1', ...more], { server, cwd });
+    expect((await retry('--model', 'large', '--code', 'other')).err).toContain(
+      'has no failed requests with these codes',
+    );
+    expect((await retry('--model', 'large')).code).toBe(0);
+    const before = uploaded().slice(0, 3);
+    expect(uploaded().slice(3)).toEqual(
+      before.slice(1).map((line) => ({ ...line, body: { ...line.body, model: 'large' } })),
+    );
+    expect(server.batches.get('batch_2')!.batch).toMatchObject({
+      priority: 7,
+      metadata: { team: 'search', retry_of: 'batch_1' },
+    });
+  });
+
+  it('waits for the end of the batch', async () => {
+    server.behavior.polls = 1000;
+    const argv = ['batch', 'run', 'r.csv', '--prompt', '{{ review }}', '--model', 'm', '-o', 'out.csv'];
+    await runCli(argv, { server, cwd, interrupt: duringWait });
+    const { code, err } = await runCli(['batch', 'retry', 'batch_1', '--model', 'x'], { server, cwd });
+    expect([code, err]).toEqual([1, expect.stringContaining('batch_1 has not ended.')]);
   });
 });

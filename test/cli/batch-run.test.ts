@@ -149,7 +149,9 @@ describe('an interrupted batch run', () => {
     const first = await runCli(argv, { server, fetch, cwd });
     expect(second).toMatchObject({
       code: 1,
-      err: expect.stringContaining('Another run is writing out.jsonl.\nWait until it ends'),
+      err: expect.stringContaining(
+        `Another run (process ${process.pid}) is writing out.jsonl.\nWait until it ends`,
+      ),
     });
     expect([first.code, posts('/v1/batches').length]).toEqual([0, 1]);
     expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl']);

@@ -1,12 +1,15 @@
 import { Option } from 'commander';
 import type { OperatorBatch, RemoteBatch, RemoteEstimate } from '../../client/resources.ts';
 import { queryCommand } from '../shared/commands.ts';
+import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { retryWithModel } from './retry-with-model.ts';
 import { showEstimate, showOperatorBatch } from './show-batch.ts';
 
 interface Options {
   code?: string[];
   dryRun?: boolean;
+  model?: string;
 }
 
 /** Retry of a batch, of any org for operators. */
@@ -20,9 +23,13 @@ export const batchRetry = (isAdmin = false) =>
     options: [
       new Option('--code <code...>', 'only requests that failed with one of these error codes'),
       new Option('--dry-run', 'only count the requests and estimate their cost'),
+      ...(isAdmin ? [] : [new Option('--model <id>', 'another model for these requests')]),
     ],
     examples: ['batch_0199f3a2', 'batch_0199f3a2 --code upstream_timeout upstream_error --dry-run'],
-    async ask(client, id, { code, dryRun }: Options) {
+    async ask(client, id, { code, dryRun, model }: Options, cli) {
+      if (model !== undefined && dryRun === true)
+        throw new CliError('--dry-run cannot be combined with --model.');
+      if (model !== undefined) return retryWithModel(cli, client, id, { model, codes: code });
       const { batches } = isAdmin ? client.admin : client;
       return dryRun === true ? batches.retryDryRun(id, code) : batches.retry(id, code);
     },

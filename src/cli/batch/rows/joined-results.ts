@@ -4,13 +4,15 @@ import type { Client } from '../../../client/client.ts';
 import type { RemoteBatch, ResultLine } from '../../../client/resources.ts';
 import { answerOf } from '../run/answer.ts';
 import { resultLines } from '../run/download.ts';
-import { countResult, type Results, type ResultPaths } from '../run/results.ts';
+import { countResult, isCompleted, type Results, type ResultPaths } from '../run/results.ts';
 import type { RunFile } from '../run/run-state.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import type { WorkStore } from './work-store.ts';
 
 export interface JoinedResultsDeps {
   run: RunFile;
   store: WorkStore;
+  cache: AnswerCache | undefined;
   client: Client;
   clock: Clock;
   /** Writes the table with the answers. */
@@ -20,19 +22,31 @@ export interface JoinedResultsDeps {
 }
 
 /** Collects the answers of a table in its work store, and joins them to the rows at the end. */
-export function openJoinedResults({ run, store, client, clock, join, remove }: JoinedResultsDeps): Results {
+export function openJoinedResults({
+  run,
+  store,
+  cache,
+  client,
+  clock,
+  join,
+  remove,
+}: JoinedResultsDeps): Results {
   // The work files outlive the state file of the run: without them, it could not be resumed.
   let isOver = false;
   const collectLines = async (batch: RemoteBatch) => {
+    const known: [Uint8Array, string][] = [];
     const sums = structuredClone(run.state.collected);
     for (const stream of ['output', 'errors'] as const) {
       for await (const bytes of resultLines({ client, clock, batchId: batch.id }, stream)) {
         const line = parseLine(bytes) as ResultLine | undefined;
         if (line === undefined) continue;
         countResult(sums, line);
-        store.setAnswer(line.custom_id, JSON.stringify(answerOf(line)));
+        const answer = JSON.stringify(answerOf(line));
+        const key = store.setAnswer(line.custom_id, answer);
+        if (key && isCompleted(line)) known.push([key, answer]);
       }
     }
+    cache?.add(known);
     return sums;
   };
   return {
@@ -58,6 +72,7 @@ export function openJoinedResults({ run, store, client, clock, join, remove }: J
     },
     close() {
       store.close();
+      cache?.close();
       if (isOver) remove();
       return Promise.resolve();
     },

@@ -2,9 +2,16 @@ import { createHash, hash } from 'node:crypto';
 import { createReadStream, rmSync } from 'node:fs';
 import { CliError } from '../../shared/exit-codes.ts';
 import type { Table } from '../../table/table.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import { type Plan, requireKnownColumns } from './plan-rows.ts';
 import { type PreparedRows, prepareRows } from './prepare-rows.ts';
+import { sampleRows } from './sample-rows.ts';
 import { openWorkStore, removeWorkStore, type WorkStore } from './work-store.ts';
+
+interface SampleOptions {
+  size: number;
+  seed: number;
+}
 
 interface PrepareOptions {
   /** True if an earlier run has left its state. */
@@ -15,6 +22,8 @@ interface PrepareOptions {
   table: Table;
   plan: Plan;
   skippedPath: string | null;
+  cache: AnswerCache | undefined;
+  sample: SampleOptions | undefined;
   collectGarbage: () => void;
   signal: AbortSignal;
 }
@@ -23,7 +32,7 @@ interface PrepareOptions {
 export async function openPrepared(
   options: PrepareOptions,
 ): Promise<{ store: WorkStore; prepared: PreparedRows }> {
-  const { work, requests, sha256, table, plan, skippedPath, collectGarbage, signal } = options;
+  const { work, requests, sha256, table, plan, skippedPath, cache, collectGarbage, signal } = options;
   const earlier = openWorkStore(work);
   const found = earlier.meta('prepared') as PreparedRows | undefined;
   if (found !== undefined && earlier.meta('sha256') === sha256) return { store: earlier, prepared: found };
@@ -40,6 +49,8 @@ export async function openPrepared(
     const prepared = await prepareRows({
       table,
       plan,
+      cache,
+      sample: options.sample && (await sampleRows(table, options.sample.size, options.sample.seed)),
       store,
       requestsPath: requests,
       skippedPath,

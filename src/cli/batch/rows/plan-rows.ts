@@ -28,7 +28,7 @@ export function planRows(cli: Cli, { name, columns }: Table, options: RunOptions
       '--model is missing.',
       `To see the models of a server: ${cli.terminal.self.command} models list.`,
     );
-  const { model, idColumn, dedupe = false, skipBad = false } = options;
+  const { model, idColumn, dedupe = false, skipBad = false, sample, seed } = options;
   const endpoint = options.endpoint ?? '/v1/chat/completions';
   const schema = options.schema === undefined ? undefined : readAnswerSchema(options.schema, cwd);
   const settings = readSettings(options.set);
@@ -42,7 +42,7 @@ export function planRows(cli: Cli, { name, columns }: Table, options: RunOptions
     makeBody: bodyMaker({ endpoint, model, schema, settings }),
     idColumn,
     dedupe,
-    decisive: { endpoint, schema, prompt, system, model, settings, idColumn, dedupe, skipBad },
+    decisive: { endpoint, schema, prompt, system, model, settings, idColumn, dedupe, skipBad, sample, seed },
   };
 }
 

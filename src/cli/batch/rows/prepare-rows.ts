@@ -7,6 +7,7 @@ import { CliError } from '../../shared/exit-codes.ts';
 import { createColumnTypes } from '../../table/column-types.ts';
 import type { AddedColumn, Table, TableRow } from '../../table/table.ts';
 import type { InputPart } from '../run/read-input.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import type { BodyMaker } from './request-body.ts';
 import { createRequestsFile } from './requests-file.ts';
 import { createRowFaults } from './row-faults.ts';
@@ -22,6 +23,8 @@ export interface PreparedRows {
   skipped: number;
   /** Rows with the same request as an earlier one. */
   repeated: number;
+  /** Requests with an answer in the cache. */
+  cached: number;
   /** Columns in the order of their appearance, with types for formats that need them. */
   columns: AddedColumn[];
 }
@@ -38,6 +41,9 @@ export interface RowPlan {
 export interface PrepareDeps {
   table: Table;
   plan: RowPlan;
+  cache: AnswerCache | undefined;
+  /** Numbers of the rows to ask; all if undefined. */
+  sample: ReadonlySet<number> | undefined;
   store: WorkStore;
   requestsPath: string;
   /** File of the rows that are left out; null to reject the table instead. */
@@ -57,12 +63,12 @@ const batchesPerCollection = 4;
  * @throws CliError for rows that cannot be asked
  */
 export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
-  const { table, plan, store, requestsPath, skippedPath, signal } = deps;
+  const { table, plan, cache, sample, store, requestsPath, skippedPath, signal } = deps;
   const faults = createRowFaults(table, skippedPath);
   const file = createRequestsFile(requestsPath);
   const types = createColumnTypes(table.columns);
   const columnNames = () => types.columns().map(({ name }) => name);
-  const counts = { rows: 0, repeated: 0 };
+  const counts = { rows: 0, repeated: 0, cached: 0 };
   let batches = 0;
   let check = createCheck();
 
@@ -72,7 +78,9 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
     const request = row.fault === undefined ? toRequest(row, plan, table.unit) : { fault: row.fault };
     if (request.fault !== undefined) return leaveOut(row, request.fault);
     const { customId, body } = request;
-    const key = plan.dedupe ? hash('sha256', `${plan.endpoint}\n${body}`, 'buffer') : null;
+    // A cache has one answer for equal requests.
+    const key =
+      plan.dedupe || cache !== undefined ? hash('sha256', `${plan.endpoint}\n${body}`, 'buffer') : null;
     const known = key === null ? undefined : store.requestByKey(key);
     if (known !== undefined) {
       counts.repeated++;
@@ -85,8 +93,10 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
     );
     const fault = check(line, row.number);
     if (fault !== undefined) return leaveOut(row, fault);
-    if (file.add(line)) check = createCheck();
-    store.addRow(row.number, store.addRequest(customId, key, null));
+    const answer = key === null ? null : (cache?.get(key) ?? null);
+    if (answer !== null) counts.cached++;
+    else if (file.add(line)) check = createCheck();
+    store.addRow(row.number, store.addRequest(customId, key, answer));
   };
   const leaveOut = async (row: TableRow, reason: string) => {
     store.addRow(row.number, null);
@@ -99,6 +109,7 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
       signal.throwIfAborted();
       if (++batches % batchesPerCollection === 0) deps.collectGarbage();
       for (const row of batch) {
+        if (sample !== undefined && !sample.has(row.number)) continue;
         await addRow(row);
         if (counts.rows % rowsPerCommit !== 0) continue;
         store.commit();

@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type FileLock, isLockHeld, lockFile } from '../../../base/file-lock.ts';
+import { type FileLock, isLockHeld, lockFile, lockOwner } from '../../../base/file-lock.ts';
 import { makeFolder } from '../../../base/make-folder.ts';
 import type { Cli } from '../../shared/cli.ts';
 import { CliError } from '../../shared/exit-codes.ts';
@@ -63,11 +63,13 @@ export function lockOutput(output: string, name: string): () => void {
   const path = `${output}.offpeak.lock`;
   let lock: FileLock | undefined;
   try {
-    lock = lockFile(path);
+    lock = lockFile(path, process.pid);
   } catch (error) {
+    const owner = lockOwner(path);
+    const who = owner === undefined ? 'Another run' : `Another run (process ${owner})`;
     if (isLockHeld(error))
       throw new CliError(
-        `Another run is writing ${name}.`,
+        `${who} is writing ${name}.`,
         'Wait until it ends, or choose another output with -o.',
       );
   }

@@ -56,9 +56,10 @@ async function* changeLines(chunks: AsyncIterable<Uint8Array>, change: Change): 
 const newline = Buffer.from('\n');
 const anySize = { maxDepth: Infinity, maxNodes: Infinity };
 
-type Change = (line: string, request: Fields, number: number) => string;
+export type Change = (line: string, request: Fields, number: number) => string;
 
-function toChange({ endpoint, model, set = [], wrap }: Changes): Change | undefined {
+/** Change of a line; undefined without changes. */
+export function toChange({ endpoint, model, set = [], wrap }: Changes): Change | undefined {
   const body: Edits = new Map(set.map(readSetting));
   if (model !== undefined) body.set('model', JSON.stringify(model));
   if (body.size === 0 && endpoint === undefined && wrap !== true) return undefined;

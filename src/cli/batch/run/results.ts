@@ -103,7 +103,8 @@ export async function openResults(deps: ResultsDeps): Promise<Results> {
   };
 }
 
-function isCompleted({ error, response }: ResultLine): boolean {
+/** True for an answer without an error. */
+export function isCompleted({ error, response }: ResultLine): boolean {
   return error === null && response !== null && response.status_code < 400;
 }
 

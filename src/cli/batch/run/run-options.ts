@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { metadataOption, priorityOption } from '../../shared/commands.ts';
+import { metadataOption, priorityOption, wholeNumber } from '../../shared/commands.ts';
 import { rawOption } from './csv.ts';
 import type { BatchOptions } from './run-input.ts';
 
@@ -20,8 +20,15 @@ export interface RunOptions extends BatchOptions {
   inputFormat?: string;
   encoding?: string;
   dedupe?: boolean;
+  cache?: string;
+  sample?: number;
+  seed?: number;
+  dryRun?: boolean;
   skipBad?: boolean;
 }
+
+/** Options that apply only to a table. */
+export const tableOnly = ['dedupe', 'cache', 'sample', 'seed', 'skipBad'] as const;
 
 /** Options for which the input is a table, even if it is JSON Lines. */
 export const rowOptions = [
@@ -57,7 +64,19 @@ export function withRunOptions(command: Command): Command {
     .option('--schema <file>', 'JSON Schema of the answers; its properties become columns')
     .option('--id-column <name>', 'column with the custom_id of each row (default: the row number)')
     .option('--answer-column <name>', 'name of the column for the answer (default: answer)')
-    .option('--dedupe', 'ask equal requests only once')
+    .option('--dedupe', 'ask equal requests of a table only once')
+    .option('--cache <folder>', 'keep the answers for a table in a folder, and ask only what is not there')
+    .addOption(
+      new Option('--sample <n>', 'only that many random rows of a table').argParser(
+        wholeNumber('--sample', 1, 1_000_000),
+      ),
+    )
+    .addOption(
+      new Option('--seed <n>', 'seed of the sample: the same one gives the same rows (default: 0)').argParser(
+        wholeNumber('--seed', 0, 2 ** 31),
+      ),
+    )
+    .option('--dry-run', 'only estimate tokens, cost and time; nothing is stored')
     .option('--skip-bad', 'leave out rows that cannot be asked, and write them to a file')
     .option('--input-format <format>', 'format of the table: csv, tsv, jsonl or parquet (default: detected)')
     .option('--encoding <name>', 'encoding of a text table, such as windows-1252 (default: utf-8)')
