@@ -36,7 +36,8 @@ export async function retryWithModel(
   const random = Buffer.from(cli.random.bytes(8)).toString('hex');
   const copy = join(tmpdir(), `offpeak-${random}.jsonl`);
   try {
-    const lines = changedLines(await client.files.content(batch.input_file_id), failed, model);
+    const { bytes } = await client.files.content(batch.input_file_id);
+    const lines = changedLines(bytes, failed, model);
     await pipeline(lines, createWriteStream(copy, { mode: 0o600 }));
     const filename = `retry-of-${id}.jsonl`;
     const { id: inputFileId } = await client.files.upload({ content: await openBlob(copy), filename });
