@@ -15,7 +15,7 @@ import { requireReadable } from '../wire/responses/request/request.ts';
 import type { ResponseBody, ResponsesRequest } from '../wire/responses/responses.ts';
 import type { createPreparer, PreparedResponse } from './prepare.ts';
 
-/** How a response is made in the background. */
+/** Tier and identity of a request for a response in the background. */
 export interface DurableCall {
   tier: ServiceTier;
   creation: IdempotencyToken;

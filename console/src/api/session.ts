@@ -13,7 +13,7 @@ import { sendJson } from './send.ts';
 export type Session = ConsoleSessionBody;
 export type Scope = Session['scopes'][number];
 
-/** How the last session of the page ended; null before the first one. */
+/** End of the last session of the page; null before the first one. */
 export type SessionEnd = 'signed out' | 'expired' | null;
 
 export const sessionKey = ['session'] as const;
@@ -58,7 +58,7 @@ function forgetAll(queries: QueryClient): void {
 /** True after the user signed out, until the next session. */
 let isSignedOut = false;
 
-/** How the session that the page had has ended. @param hadSession true if the page had one */
+/** Returns the end of the session that the page had. @param hadSession true if the page had one */
 export function sessionEnd(hadSession: boolean): SessionEnd {
   if (!hadSession) return null;
   return isSignedOut ? 'signed out' : 'expired';

@@ -15,7 +15,7 @@ export function limitState({ used, limit }: Pick<LimitUse, 'used' | 'limit'>): {
   return { kind: 'done', word: 'Free' };
 }
 
-/** What frees a limit; null for a rate, which time frees. */
+/** Ends that free a limit; null for a rate, which time frees. */
 export function freedBy(name: LimitUse['name']): string | null {
   switch (name) {
     case 'concurrent_requests':

@@ -88,8 +88,8 @@ function Used({ name, used: amount, limit }: LimitUse) {
   );
 }
 
-function FreeAgain({ name, used, limit, available_at: more, resets_at: all }: LimitUse) {
-  if (used === 0 || limit === 0) return '–';
+function FreeAgain({ name, used: amount, limit, available_at: more, resets_at: all }: LimitUse) {
+  if (amount === 0 || limit === 0) return '–';
   const event = freedBy(name);
   if (event !== null) return event;
   return more === null ? (

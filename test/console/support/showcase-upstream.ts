@@ -67,7 +67,7 @@ function nightHours(): Hours {
   return { from, to: (from + 480) % 1_440, zone: 'UTC', share: 0 };
 }
 
-/** How long an answer takes, in milliseconds. */
+/** Duration of an answer in milliseconds. */
 const answerMs: Readonly<Record<string, number>> = { 'llama-3.1-8b': 2_600, 'gemma-3-12b': 30_000 };
 
 interface ChatBody {

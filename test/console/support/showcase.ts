@@ -15,7 +15,7 @@ import {
 import { resolveNames, showcaseModels, startUpstream } from './showcase-upstream.ts';
 
 const hour = 3_600_000;
-/** How much faster than the machine the past runs. */
+/** Speed of the past, relative to the clock of the machine. */
 const speed = 15;
 
 /** Server with the data of a few busy teams: batches in all states, and usage of two weeks. */
@@ -32,7 +32,7 @@ export interface Showcase {
 interface ShowcaseOptions {
   /** Share of the lines of the batches, so that a test is quick. */
   scale?: number;
-  /** How long the open batches have run, in milliseconds. Takes a fifteenth of it. */
+  /** Milliseconds that the open batches have run. Takes a fifteenth of it. */
   progressMs?: number;
   /** Days of usage before today. */
   days?: number;

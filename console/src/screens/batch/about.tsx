@@ -7,7 +7,7 @@ import css from './batch.module.css';
 /** Members of the metadata that are shown. */
 const maxMembers = 12;
 
-/** What the batch is: its model, its owner, and the metadata that its creator gave to it. */
+/** Model, owner and metadata of the batch. */
 export function About({ batch }: { batch: Batch }) {
   return (
     <dl className={css.about}>

@@ -103,7 +103,7 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
           label="Service tier"
           hint="Of single requests without one"
           value={tier}
-          onChange={(chosen) => setTier(tierOf(chosen))}
+          onChange={(value) => setTier(tierOf(value))}
         >
           <option value="">None: answered at once</option>
           {serviceTiers.map((each) => (
