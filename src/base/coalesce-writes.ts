@@ -3,11 +3,13 @@
  * @param write writes a group, all or nothing. When it rejects, the values of the group are written alone, so that one bad value
  *   fails alone; concurrently, because each may wait long for a silent database.
  * @param maxGroup values in a group
+ * @param rest pause before the next group that is not full, so that groups are larger under load
  * @returns writes a value; settles when it is written
  */
 export function coalesceWrites<T>(
   write: (values: T[]) => Promise<void>,
   maxGroup: number,
+  rest?: () => Promise<void>,
 ): (value: T) => Promise<void> {
   let waiting: Entry<T>[] = [];
   let isWriting = false;
@@ -18,6 +20,7 @@ export function coalesceWrites<T>(
       const group = waiting.slice(0, maxGroup);
       waiting = waiting.slice(maxGroup);
       await writeGroup(group);
+      if (waiting.length > 0 && waiting.length < maxGroup) await rest?.();
     }
     isWriting = false;
   }

@@ -30,6 +30,7 @@ import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
 import { createMatcher } from './read/match.ts';
 import { createDurableRequests } from './requests/create-durable-requests.ts';
+import { RecentBodies } from './requests/recent-bodies.ts';
 import { RequestResults } from './requests/request-results.ts';
 import { createViews } from './views.ts';
 import { createWaitSources } from './read/waiting.ts';
@@ -46,7 +47,11 @@ const operators = '';
 export function createBatches(deps: BatchesDeps): Batches {
   const { catalog, peers, time, ids, log, batch: settings } = deps;
   const requestResults = new RequestResults({ ...deps, store: deps.store.requests });
-  const store = { ...deps.store, results: requestResults.watching(deps.store.results) };
+  const store = {
+    ...deps.store,
+    requests: new RecentBodies().before(deps.store.requests),
+    results: requestResults.watching(deps.store.results),
+  };
   const worker = ids.next('wrk_');
   let startedAt = time.now();
   const load = () =>
@@ -99,7 +104,9 @@ export function createBatches(deps: BatchesDeps): Batches {
   const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
   const requests = createDurableRequests({
     ...creating,
+    store,
     results: requestResults,
+    timer: deps.clock,
     worker,
     drop: (place) => runner.dropRequest(place),
     wake: () => runner.wake(),

@@ -12,11 +12,17 @@ const minPrefixLevel = 2;
  * where the shared depth falls. A group that barely exceeds `size` stays whole. Chunks are numbered in stripes (the first of
  * every group, then the second of every group), so that consecutive claims differ in prefix.
  * @param modelOf id of a line's model name; the name itself if unknown
+ * @param minSize lines that share no prefix are cut into chunks of at least this size
  */
-export function planChunks(batchId: string, index: InputIndex, modelOf: (name: string) => string): Chunk[] {
+export function planChunks(
+  batchId: string,
+  index: InputIndex,
+  modelOf: (name: string) => string,
+  minSize = 4,
+): Chunk[] {
   const models = index.models.map(modelOf);
   const order = sortedLines(index, models);
-  const size = Math.min(64, Math.max(4, Math.ceil(index.count / 16)));
+  const size = Math.min(64, Math.max(minSize, Math.ceil(index.count / 16)));
   const groups = groupLines(index, models, order, size);
   return stripe(groups).map((lines, at) => toChunk(batchId, at + 1, lines, index, models));
 }

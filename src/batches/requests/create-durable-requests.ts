@@ -1,3 +1,4 @@
+import { type Clock, sleep } from '../../base/clock.ts';
 import { coalesceWrites } from '../../base/coalesce-writes.ts';
 import { type Chunk, closeModel } from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
@@ -16,9 +17,12 @@ import { answerOf } from './request-answer.ts';
 
 /** Requests of one group; each may have some MB. */
 const maxGroup = 64;
+/** Pause between two groups of a key while requests wait: a group costs as much as several requests. */
+const restMs = 25;
 
 export interface DurableRequestsDeps extends CreateDeps {
   results: Pick<RequestResults, 'wait'>;
+  timer: Clock;
   /** Id of this process in the store. */
   worker: string;
   /** Ends the call of a request whose end is recorded. */
@@ -95,7 +99,10 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
     const { caller, request } = entry;
     const { endpoint, model, tier, tag, timeoutMs } = request;
     const key = JSON.stringify([caller.orgId, caller.keyId, endpoint, model, tier, tag, timeoutMs]);
-    const writer = writers.get(key) ?? { write: coalesceWrites(writeGroup, maxGroup), pending: 0 };
+    const writer = writers.get(key) ?? {
+      write: coalesceWrites(writeGroup, maxGroup, () => sleep(deps.timer, restMs)),
+      pending: 0,
+    };
     writers.set(key, writer);
     writer.pending++;
     try {

@@ -41,6 +41,9 @@ export interface PlannedGroup {
 /** Official SDKs give up after 10 minutes and repeat a request twice. */
 const repeatMs = 20 * 60_000;
 
+/** Smallest chunk of a group: a row for every few requests would cost more than they do. */
+const chunkSize = 16;
+
 const encoder = new TextEncoder();
 
 /**
@@ -103,7 +106,7 @@ export function planGroup(
     createdAt: now,
     ...windowOf(now, timeoutMs, { est, priority }),
   });
-  return { group, chunks: planChunks(id, built, catalog.idOf), requests };
+  return { group, chunks: planChunks(id, built, catalog.idOf, chunkSize), requests };
 }
 
 function made({ begun, input }: LineResponse): LineResponse {
