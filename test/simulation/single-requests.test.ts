@@ -158,6 +158,57 @@ describe('a single request in the batch engine', () => {
     expect((await ledger())[0]).toMatchObject({ requests: 1 });
   });
 
+  it.each(['flex', 'default'] as const)('waits for its server at the tier %s', async (tier) => {
+    const single = await started();
+    single.outage.error = new ApiError('upstream_unreachable', 'The server is away.');
+    const asked = ask(single, request('hello', { tier }));
+    await single.pass(60_000);
+    expect(single.sent()).toBe(0);
+    single.outage.error = null;
+    expect(await single.settle(asked, 120_000)).not.toBe('upstream_unreachable');
+    expect(single.sent()).toBe(1);
+  });
+
+  it('runs at once at the tier default, beside a batch that fills the server, and after the death of its process as others do', async () => {
+    const single = await started({ slots: 2, processes: 2 });
+    await single.create('b0', 40, { delayMs: 20_000 });
+    await single.pass(10_000);
+    const begun = single.time.elapsed;
+    await single.settle(ask(single, request('[[delay 100]] now', { tier: 'default' })));
+    expect(single.time.elapsed - begun).toBeLessThan(25_000);
+    const asked = request('[[delay 30000]] later', { tier: 'default' });
+    void ask(single, asked, 1);
+    await single.pass(2_000);
+    single.kill(1);
+    const again = { ...asked, creation: { ...asked.creation, ...second } };
+    expect(await single.settle(ask(single, again, 0), 600_000)).toContain('later');
+  });
+
+  it('ends by a cancellation, in flight or before, and frees its slot', async () => {
+    const single = await started({ slots: 1 });
+    const { requests } = single.batches;
+    const submit = (content: string) => single.settle(requests.submit(owner, request(content)));
+    const submitted = [await submit('[[delay 600000]] a')];
+    await single.pass(1_000);
+    for (const content of ['b', '[[delay 1000]] c']) submitted.push(await submit(content));
+    const answers = submitted.map((each) =>
+      requests.answer(each, never).then(
+        () => 'answered',
+        (error: ApiError) => error.code,
+      ),
+    );
+    await single.pass(2_000);
+    expect(single.running()).toBe(1);
+    for (const { id } of submitted.slice(0, 2))
+      expect(await single.settle(requests.cancel(owner.orgId, id, {}))).toBe(true);
+    expect(await single.settle(Promise.all(answers))).toEqual([
+      'batch_cancelled',
+      'batch_cancelled',
+      'answered',
+    ]);
+    expect((await ledger()).map((row) => row.requests)).toEqual([1]);
+  });
+
   it('reports the error of its engine', async () => {
     const single = await started();
     expect(await single.settle(ask(single, request('[[fail 400]]')))).toBe('request_refused');

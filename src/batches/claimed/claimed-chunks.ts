@@ -205,9 +205,9 @@ export class ClaimedChunks {
     this.unlease(leaseOf(claimed.chunk));
   }
 
-  /** Interactive requests take no room of batches. */
+  /** Interactive requests take no room of batches, but wait for their model as others do. */
   #count(counts: Map<string, number>, claimed: ClaimedChunk, by: number): void {
-    if (claimed.batch.isInteractive === true) return;
+    if (claimed.batch.isInteractive === true && counts !== this.#parked) return;
     counts.set(claimed.model, (counts.get(claimed.model) ?? 0) + by);
   }
 }
