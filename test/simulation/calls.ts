@@ -68,7 +68,9 @@ export class Calls {
   }
 
   async #run(process: SimProcess, inference: Inference, line: LineCall): Promise<LineAnswer> {
-    const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.asked.request().text) ?? [];
+    const { text } = line.asked.request();
+    if (/single s\d+/.test(text)) return inference.runLine(line);
+    const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(text) ?? [];
     const batchId = this.#world.idOf(name);
     const lane = laneOf(process, line.model.id);
     if (this.#world.damaged.isPlanned) this.#judgeText(name, Number(at), line);

@@ -1,6 +1,7 @@
 import { Client } from './clients.ts';
 import type { Database } from './database.ts';
-import { judge } from './verdict.ts';
+import { SingleClient } from './single-clients.ts';
+import { judge, judgeSingles } from './verdict.ts';
 import { World, type WorldOptions } from './world.ts';
 
 /** Outcome of one seed. */
@@ -41,10 +42,14 @@ export async function simulate(
     await world.prepare();
     const clients = world.plan.batches.map((batch) => new Client(world, batch));
     for (const client of clients) void client.run();
+    const singles = Array.from({ length: options.singles ?? 0 }, (_, n) => new SingleClient(world, seed, n));
+    for (const single of singles) void single.run();
     const over = () =>
       observer.violations.length > 0 ||
       time.events > maxEvents ||
-      (observer.settled(clients.length) && clients.every((client) => client.done));
+      (observer.settled(clients.length) &&
+        clients.every((client) => client.done) &&
+        singles.every((single) => single.done));
     const work = world.plan.batches
       .flatMap(({ lines }) => lines)
       .reduce((sum, line) => sum + line.delayMs, 0);
@@ -53,6 +58,7 @@ export async function simulate(
     if (!settled || time.events > maxEvents)
       observer.fail(`not everything has ended after ${time.elapsed} ms and ${time.events} events`);
     if (observer.violations.length === 0) await judge(world, clients);
+    if (observer.violations.length === 0) await judgeSingles(world, singles);
     for (const each of world.processes) each.kill();
   } finally {
     world.restoreMethods();

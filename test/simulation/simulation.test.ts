@@ -51,6 +51,14 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     if (violations.length > 0) expect.fail(await recount(seed, database, options));
   });
 
+  it.each([1, 26])('answers single requests once, beside batches, seeds from %i', async (start) => {
+    for (let seed = start; seed < start + perTest; seed++) {
+      const options = { singles: 5 };
+      const { violations } = await simulate(seed, database, options);
+      if (violations.length > 0) expect.fail(await recount(seed, database, options));
+    }
+  });
+
   it('gives an org that returns after idling its fair share and no more', async () => {
     const { violations } = await simulate(1, database, { shape: 'shares' });
     if (violations.length > 0) expect.fail(await recount(1, database, { shape: 'shares' }));

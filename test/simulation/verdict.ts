@@ -5,6 +5,7 @@ import { errorCatalog } from '../../src/core/errors.ts';
 import { cost } from '../../src/core/price.ts';
 import type { Client } from './clients.ts';
 import { customIdOf, fateOf, subjectOf } from './input.ts';
+import { type SingleClient, singlesOrg } from './single-clients.ts';
 import type { World } from './world.ts';
 
 const decoder = new TextDecoder();
@@ -21,7 +22,9 @@ interface ResultLine {
 /** Checks the final state of a world; reports violations to the observer. */
 export async function judge(world: World, clients: readonly Client[]): Promise<void> {
   const { observer, database } = world;
-  const [{ n } = { n: 0 }] = await database.db.all<{ n: number }>('SELECT count(*) AS n FROM batches');
+  const [{ n } = { n: 0 }] = await database.db.all<{ n: number }>(
+    "SELECT count(*) AS n FROM batches WHERE id < 'batch~'",
+  );
   if (n !== clients.length) observer.fail(`${clients.length} batches were created and ${n} exist`);
   for (const client of clients) {
     const id = world.batchIds.get(client.plan.name);
@@ -33,6 +36,27 @@ export async function judge(world: World, clients: readonly Client[]): Promise<v
   judgeAttempts(world);
   await judgeSpending(world);
   await judgeQueued(world);
+}
+
+/** Each single request has one result, and is billed once if that is an answer. */
+export async function judgeSingles(
+  { database, observer }: World,
+  singles: readonly SingleClient[],
+): Promise<void> {
+  const [found] = await database.db.all<{ requests: number; outputs: number; bodies: number }>(
+    `SELECT count(*) AS requests, count(*) FILTER (WHERE stream = 'output') AS outputs,
+       (SELECT count(*) FROM request_bodies) AS bodies
+     FROM batch_results WHERE batch_id > 'group_'`,
+  );
+  const [billed] = await database.db.all<{ requests: number }>(
+    'SELECT coalesce(sum(requests), 0) AS requests FROM usage_ledger WHERE org_id = ?',
+    [singlesOrg],
+  );
+  const { requests, outputs, bodies } = found!;
+  if (requests !== singles.length || billed!.requests !== outputs || bodies !== 0)
+    observer.fail(
+      `${singles.length} single requests have ${requests} results, ${outputs} answers, ${billed!.requests} bills and ${bodies} bodies`,
+    );
 }
 
 /** Once all batches have ended, nothing counts against the limits on batches. */
@@ -55,7 +79,7 @@ async function judgeSpending({ database, observer, batchIds }: World): Promise<v
         costs.set(owner, (costs.get(owner) ?? 0) + Number(cost(usage, prices[model]!, priceFactor)));
   }
   const rows = await database.db.all<{ org_id: string; amount: number }>(
-    'SELECT org_id, sum(amount) AS amount FROM spending GROUP BY org_id',
+    `SELECT org_id, sum(amount) AS amount FROM spending WHERE org_id NOT IN ('${singlesOrg}', 'key_s') GROUP BY org_id`,
   );
   const spent = new Map(rows.map((row) => [row.org_id, row.amount]));
   for (const orgId of new Set([...costs.keys(), ...spent.keys()]))

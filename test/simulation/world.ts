@@ -26,6 +26,8 @@ export interface WorldOptions {
   /** Random if absent. */
   shape?: Shape;
   size?: Size;
+  /** Number of single requests beside the batches; none if absent. */
+  singles?: number;
   /** True to record the history. */
   withTrace?: boolean;
 }
