@@ -108,7 +108,7 @@ it('contains what is needed to run it and to read about it, and no development f
     .map((entry) => join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length))
     .filter((file) => !file.startsWith('node_modules/'));
   const expected =
-    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/console\/(index\.html|assets\/[\w.-]+\.(js|css|svg))(\.gz)?|dist\/(scalar\.js\.gz|sbom\.cdx\.json)|docs\/.+\.(md|svg|webp)|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|SECURITY\.md|LICENSE|package\.json)$/;
+    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/console\/(index\.html|assets\/[\w.-]+\.(js|css|svg))(\.gz)?|dist\/(scalar\.js\.gz|sbom\.cdx\.json)|docs\/.+\.(md|svg|webp)|examples\/[\w-]+\.(jsonl|csv)|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|SECURITY\.md|LICENSE|package\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([
