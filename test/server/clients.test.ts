@@ -50,7 +50,7 @@ describe('@langchain/anthropic 1', () => {
     const begun = events[0].message.usage;
     const ended = events.at(-2).usage;
     expect(begun.cache_read_input_tokens).toBeGreaterThan(0);
-    expect(begun).toEqual({ ...ended, output_tokens: 0 });
+    expect(begun).toEqual({ ...ended, output_tokens: 0, service_tier: 'standard' });
   });
 });
 

@@ -209,6 +209,17 @@ describe('a single request in the batch engine', () => {
     expect((await ledger()).map((row) => row.requests)).toEqual([1]);
   });
 
+  it.each(['flex', 'default'] as const)(
+    'ends soon if its server always fails it, at the tier %s',
+    async (tier) => {
+      const single = await started();
+      expect(await single.settle(ask(single, request('[[fail 500]]', { tier })), 60_000)).toBe(
+        'upstream_error',
+      );
+      expect(single.sent()).toBe(3);
+    },
+  );
+
   it('reports the error of its engine', async () => {
     const single = await started();
     expect(await single.settle(ask(single, request('[[fail 400]]')))).toBe('request_refused');

@@ -84,7 +84,8 @@ export class LineRunner {
         weight,
         prefix: chunk.prefix,
         deadline,
-        isInteractive,
+        // A failure is settled for lines only, by a trial request.
+        isInteractive: isInteractive && attempts === undefined,
         isRepeat: attempts !== undefined,
         signal: call?.signal ?? batch.abort.signal,
         trace,
