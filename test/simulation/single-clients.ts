@@ -61,7 +61,10 @@ export class SingleClient {
   /** Asks a random process; undefined if it gives no answer in time, or cannot store the request. */
   async #ask(request: DurableRequest): Promise<string | undefined> {
     const process = this.#world.anyProcess();
-    if (!process) return void (await this.#sleep(1_000));
+    if (!process) {
+      await this.#sleep(1_000);
+      return undefined;
+    }
     const leaving = new AbortController();
     const patience = this.#world.time.after(this.#random.int(500, 20_000), () => leaving.abort());
     const left = new Promise<undefined>((resolve) => {
@@ -74,7 +77,8 @@ export class SingleClient {
       .catch(async (error: unknown) => {
         if (error instanceof ApiError && endings.has(error.code)) return error.code;
         this.#world.trace.add(this.name, `gets an error from ${process.name}: ${String(error)}`);
-        return void (await this.#sleep(200));
+        await this.#sleep(200);
+        return undefined;
       });
     const outcome = await Promise.race([asked, left]);
     patience.cancel();

@@ -35,7 +35,8 @@ export function openBatchesQuery(isAdmin: boolean) {
       const all = pages.flatMap(({ data }) => data);
       return [...new Map(all.map((batch) => [batch.id, batch])).values()];
     },
-    // Events keep it up to date, except for rates that fall and expected ends that move while nothing ends.
-    refetchInterval: 60_000,
+    // Events keep it up to date, except for rates that fall and expected ends that move while nothing
+    // ends. It also shows that the session has ended, or that the server does not answer.
+    refetchInterval: 15_000,
   });
 }
