@@ -24,9 +24,7 @@ const zippedBytes = (names: Iterable<string>) =>
   );
 
 function entry(): string {
-  const [, name] = /src="\/console\/assets\/([^"]+\.js)"/.exec(
-    readFileSync(join(folder, 'index.html'), 'utf8'),
-  )!;
+  const [, name] = /src="\.\/assets\/([^"]+\.js)"/.exec(readFileSync(join(folder, 'index.html'), 'utf8'))!;
   return name!;
 }
 

@@ -19,8 +19,8 @@ const probes = 6;
 interface Call {
   process: SimProcess;
   begunAt: number;
-  /** Epoch of the lease under which the line was sent. */
-  epoch: number;
+  /** Lease under which the line was sent. */
+  lease: string;
   endedAt: number | null;
   answered: boolean;
 }
@@ -148,7 +148,7 @@ export class Calls {
     const call: Call = {
       process,
       begunAt: this.#now,
-      epoch: observer.fences.chunkOf(batchId, line)?.epoch ?? 0,
+      lease: observer.fences.leaseOf(batchId, line),
       endedAt: null,
       answered: false,
     };
@@ -190,10 +190,10 @@ export class Calls {
 
   /** True if a line is sent again although its earlier sender is healthy and still runs it, or got its answer. */
   #isWaste(before: Call, call: Call): boolean {
-    const { process, epoch, answered, endedAt } = before;
+    const { process, lease, answered, endedAt } = before;
     if (endedAt !== null && !answered) return false;
     if (!process.alive || !process.ready) return false;
-    if (process === call.process && epoch === call.epoch) return true;
+    if (process === call.process && lease === call.lease) return true;
     return process.troubledAt < before.begunAt - 45_000;
   }
 

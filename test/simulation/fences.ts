@@ -60,6 +60,12 @@ export class Fences {
     return this.chunks.get(this.#chunkOf.get(`${batchId}/${line}`) ?? '');
   }
 
+  /** Lease under which the line is: a chunk that was split begins again with other numbers. */
+  leaseOf(batchId: string, line: number): string {
+    const key = this.#chunkOf.get(`${batchId}/${line}`) ?? '';
+    return `${key}#${this.chunks.get(key)?.epoch ?? 0}`;
+  }
+
   isRecorded(batchId: string, line: number): boolean {
     return this.recorded.get(batchId)?.has(line) === true;
   }
