@@ -15,7 +15,7 @@ const ahead = (open: BatchWork[], tokens = 100) =>
   tokensAhead(open, { orgId: 'a', weight: 1, due: 5, tokens }, (id) => weights[id] ?? 1);
 
 describe('work before a new batch', () => {
-  it('is none on an idle server', () => expect(ahead([])).toBe(0));
+  it('is zero on an idle server', () => expect(ahead([])).toBe(0));
 
   it('of its org is what is due before it', () => {
     expect(ahead([work('a', 30, 4), work('a', 20, 5), work('a', 7_000, 6)])).toBe(50);

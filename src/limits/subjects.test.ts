@@ -306,7 +306,7 @@ describe('the use of limits', () => {
     return [rate!.used, places!.used];
   };
 
-  it('is that of all processes, and reading it takes nothing', async () => {
+  it('is the sum over all processes, and reading it takes no share', async () => {
     world = await new World().start(3);
     expect(await used(0)).toEqual([0, 0]);
     const first = await world.admitted(0, 4, limits);

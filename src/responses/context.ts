@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, dayMs } from '../base/clock.ts';
 import type { FairGate, Gate } from '../base/fair-gate.ts';
 import type { Ids } from '../base/ids.ts';
 import type { ChatStore } from '../store/contract/chats.ts';
@@ -7,7 +7,7 @@ import type { ResponseStore } from '../store/contract/responses.ts';
 import type { Quota } from './quota.ts';
 
 /** Retention of stored responses and chat completions: 30 days. */
-export const ttlMs = 30 * 86_400_000;
+export const ttlMs = 30 * dayMs;
 
 /** Collaborators and limits that the parts of the service share. */
 export interface ResponsesContext {

@@ -35,7 +35,7 @@ import type { Responses } from './responses.ts';
 import { conversationTurn } from './conversation-turn.ts';
 import { createSession, type SessionMemory } from './session.ts';
 import { createStoredResponses } from './stored-responses.ts';
-import { toTexts } from './stored-body.ts';
+import { toRow, toTexts } from './stored-body.ts';
 
 export interface ResponsesDeps {
   store: ResponsesContext['store'] & { storage: StorageStore };
@@ -124,21 +124,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     body: ResponseBody,
     pieces: readonly OutputPiece[] | null = null,
   ): StoredResponse {
-    const now = clock.now();
-    const texts = toTexts(body, pieces);
-    return {
-      id: body.id,
-      orgId,
-      keyId,
-      previousId: body.conversation?.id ?? body.previous_response_id,
-      createdAt: now,
-      expiresAt: now + ttlMs,
-      aliveUntil: null,
-      requestId: null,
-      saidBytes: inputBytes + Buffer.byteLength(texts.output),
-      input,
-      ...texts,
-    };
+    return toRow({ orgId, keyId, input, inputBytes, now: clock.now() }, body, toTexts(body, pieces));
   }
 
   function save(prepared: PreparedResponse, body: ResponseBody, pieces?: readonly OutputPiece[] | null) {

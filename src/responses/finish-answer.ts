@@ -11,7 +11,7 @@ import { storedMetadata } from '../wire/chat/stored-chat.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { conversationTurn } from './conversation-turn.ts';
 import { ttlMs } from './context.ts';
-import { toTexts } from './stored-body.ts';
+import { toRow, toTexts } from './stored-body.ts';
 
 /**
  * Completes the answer of a single request that ran as a line of the batch engine: names its tier, and makes the rows of one that is
@@ -72,25 +72,13 @@ function finishResponse(
     : { ...begun, status: 'failed', error: responseError(outcome.error) };
   const rows: AnswerRows = {};
   const texts = toTexts(answer);
-  const expiresAt = now + ttlMs;
-  const turn = conversationTurn(answer, input, { orgId, keyId, now, expiresAt });
+  const turn = conversationTurn(answer, input, { orgId, keyId, now, expiresAt: now + ttlMs });
   if (turn) rows.turn = turn;
   if (begun.background) rows.ended = { id: begun.id, end: texts };
   else if (begun.store && isAnswered) {
     const own = JSON.stringify(input);
-    rows.response = {
-      id: answer.id,
-      orgId,
-      keyId,
-      previousId: answer.conversation?.id ?? answer.previous_response_id,
-      createdAt: now,
-      expiresAt,
-      aliveUntil: null,
-      requestId: null,
-      saidBytes: Buffer.byteLength(own) + Buffer.byteLength(texts.output),
-      input: own,
-      ...texts,
-    };
+    const inputBytes = Buffer.byteLength(own);
+    rows.response = toRow({ orgId, keyId, input: own, inputBytes, now }, answer, texts);
   }
   return { answer, rows };
 }

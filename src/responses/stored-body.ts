@@ -1,7 +1,8 @@
-import type { ResponseEnd } from '../core/response.ts';
+import type { ResponseEnd, StoredResponse } from '../core/response.ts';
 import type { ResponseWithoutInput } from '../store/contract/responses.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
+import { ttlMs } from './context.ts';
 
 /** Response as stored. The output is separate, because continuing a response needs nothing else. */
 export function toTexts(body: ResponseBody, pieces: readonly OutputPiece[] | null = null): ResponseEnd {
@@ -10,6 +11,38 @@ export function toTexts(body: ResponseBody, pieces: readonly OutputPiece[] | nul
     output: JSON.stringify(body.output),
     body: JSON.stringify({ ...body, output: [] }),
     pieces: pieces && JSON.stringify(pieces),
+  };
+}
+
+/** Request whose response is stored. */
+export interface StoredRequest {
+  orgId: string;
+  keyId: string;
+  /** JSON of the items that the request adds. */
+  input: string;
+  /** UTF-8 bytes of `input`. */
+  inputBytes: number;
+  now: number;
+}
+
+/** @param texts the end of the response, as `toTexts` gives it */
+export function toRow(
+  { orgId, keyId, input, inputBytes, now }: StoredRequest,
+  body: ResponseBody,
+  texts: ResponseEnd,
+): StoredResponse {
+  return {
+    id: body.id,
+    orgId,
+    keyId,
+    previousId: body.conversation?.id ?? body.previous_response_id,
+    createdAt: now,
+    expiresAt: now + ttlMs,
+    aliveUntil: null,
+    requestId: null,
+    saidBytes: inputBytes + Buffer.byteLength(texts.output),
+    input,
+    ...texts,
   };
 }
 

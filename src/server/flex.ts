@@ -9,9 +9,6 @@ import { type Answer, events, jsonText } from './answer.ts';
 import { idempotencyTokens, replayHeaders } from './idempotency.ts';
 import type { Incoming, Services } from './route.ts';
 
-/** Time beyond that of a request in which official SDKs, which give up after 10 minutes, repeat it twice. */
-const retriesMs = 30 * 60_000;
-
 export interface FlexRequest extends Pick<DurableRequest, 'response'> {
   endpoint: BatchEndpoint;
   body: Pick<JsonBody<Record<string, unknown>>, 'value' | 'text'>;
@@ -38,15 +35,14 @@ export async function answerFlex(
   { endpoint, body, response, metadata, stream, release }: FlexRequest,
 ): Promise<Answer> {
   try {
-    const timeoutMs = batches.flexTimeoutMs;
-    const tokenOf = idempotencyTokens(incoming, endpoint, timeoutMs + retriesMs);
+    const tokenOf = idempotencyTokens(incoming, endpoint);
     const request: DurableRequest = {
       endpoint,
       body: editBody(body, { stream: undefined, stream_options: undefined }),
       ...(response && { response }),
       tier: 'flex',
       metadata,
-      timeoutMs,
+      timeoutMs: batches.flexTimeoutMs,
       creation: tokenOf(await incoming.body.sha256()),
     };
     const submitted = await batches.requests.submit(incoming.caller, request);

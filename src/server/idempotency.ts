@@ -13,14 +13,12 @@ const keyLength = 255;
 /**
  * Maker of the token of a create: the client's `Idempotency-Key` or, without one, the API key and the body, which
  * recognizes the automatic retries of official SDKs. The headers are checked before the body is read.
- * @param retriesMs time in which retries without an `Idempotency-Key` are recognized
  * @returns a function of the SHA-256 of the body, or of `formHash`
  * @throws ApiError `validation_error` for an invalid Idempotency-Key
  */
 export function idempotencyTokens(
   incoming: Incoming,
   route: 'batches' | 'files' | 'message_batches' | 'retries' | 'actions' | BatchEndpoint,
-  retriesMs = 10 * minute,
 ): (bodyHash: string) => IdempotencyToken {
   const { headers, caller, startedAt } = incoming;
   const sent = headers['idempotency-key'];
@@ -34,7 +32,7 @@ export function idempotencyTokens(
     bodyHash,
     startedAt,
     retry,
-    ttlMs: key === undefined ? retriesMs : 24 * 60 * minute,
+    ttlMs: (key === undefined ? 10 : 24 * 60) * minute,
   });
 }
 

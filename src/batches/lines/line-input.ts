@@ -3,7 +3,7 @@ import type { LineRef } from '../../core/batch.ts';
 import { lostBlob } from '../../core/blob-error.ts';
 import type { RequestStore } from '../../store/contract/requests.ts';
 
-/** Where the lines of a batch are: in its input file or, for a group of single requests, in the database. */
+/** Source of the lines of a batch: its input file or, for a group of single requests, the database. */
 export interface LineInput {
   /** Equal for batches with the same input. */
   readonly name: string;

@@ -1,5 +1,5 @@
 import { backoffMs } from '../../base/backoff.ts';
-import type { Timer } from '../../base/clock.ts';
+import { hourMs, type Timer } from '../../base/clock.ts';
 import { familyOf } from '../../core/key-family.ts';
 import { firstGroupAt, isGroup } from '../../core/request-group.ts';
 import { lateBehindPriorities } from '../../core/urgency.ts';
@@ -21,7 +21,7 @@ const maxReopened = 10;
 const forgetMs = 60_000;
 const maxForgotten = 100;
 /** Repeats of a request are recognized for 24 hours, and it may have begun late. */
-const keepRequestsMs = 25 * 3_600_000;
+const keepRequestsMs = 25 * hourMs;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface MaintenanceDeps

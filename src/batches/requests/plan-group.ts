@@ -38,8 +38,8 @@ export interface PlannedGroup {
   requests: GroupedRequest[];
 }
 
-/** Official SDKs give up after 10 minutes and repeat a request twice. */
-const repeatMs = 20 * 60_000;
+/** Time beyond that of a request in which official SDKs, which give up after 10 minutes, repeat it twice. */
+const retriesMs = 30 * 60_000;
 
 /** Smallest chunk of a group: a row for every few requests would cost more than they do. */
 const chunkSize = 16;
@@ -71,7 +71,7 @@ export function planGroup(
     const bytes = encoder.encode(`${JSON.stringify(head).slice(0, -1)},"body":${body.text}}`);
     const est = Math.ceil(bytes.length / 4) + (prompt?.output ?? 0);
     index.add({ bytes, offset: 0, length: bytes.length }, { model, prompt, est });
-    const ttlMs = Math.max(creation.ttlMs, timeoutMs + repeatMs);
+    const ttlMs = Math.max(creation.ttlMs, timeoutMs + retriesMs);
     return {
       line,
       body: bytes,

@@ -6,7 +6,7 @@ export interface WorkRow {
   number: number;
   /** Null for a row that is left out. */
   request: number | null;
-  /** JSON of an `Answer`; null if there is none yet. */
+  /** JSON of an `Answer`; null before the row is answered. */
   answer: string | null;
 }
 

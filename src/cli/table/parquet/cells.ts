@@ -1,6 +1,7 @@
 import type { SchemaElement } from 'hyparquet';
 import { assembleLists, assembleNested } from 'hyparquet/src/assemble.js';
 import { DEFAULT_PARSERS, parseFloat16 } from 'hyparquet/src/convert.js';
+import { dayMs } from '../../../base/clock.ts';
 import { isObject } from '../../../base/fields.ts';
 import type { LeafValues } from './leaf-reader.ts';
 import type { ParquetColumn } from './parquet-file.ts';
@@ -100,8 +101,6 @@ function decimalText(value: bigint, scale: number): string {
   const at = digits.length - scale;
   return scale === 0 ? `${sign}${digits}` : `${sign}${digits.slice(0, at)}.${digits.slice(at)}`;
 }
-
-const dayMs = 86_400_000;
 
 function dateText(days: number): string {
   const date = new Date(days * dayMs);
