@@ -98,6 +98,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     ...context,
     work: runner.work,
     onWork: () => runner.wake(),
+    drop: (place) => runner.dropRequest(place),
     purge: (batchId) => finalizer.purge(batchId),
   });
   // Windows count in the database's time, whatever the clock of this machine says.

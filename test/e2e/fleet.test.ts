@@ -132,6 +132,25 @@ function fleetTests(server: PostgresServer): void {
     });
   });
 
+  describe('a process that runs a response in the background', () => {
+    it.each(['flex', 'default'])(
+      'ends its call soon after another has cancelled it, at the tier %s',
+      async (tier) => {
+        upstream = await startFakeUpstream(() => {});
+        const database = await server.createDatabase();
+        const a = await join(database, { models: [served('m')] });
+        const b = await join(database, { models: [served('m')] });
+        const json = { model: 'm', input: 'Hi', background: true, service_tier: tier };
+        const { id } = await a.api.post<{ id: string }>('/v1/responses', json);
+        await until('it runs', () => upstream.received.length === 1);
+        expect(await b.api.post(`/v1/responses/${id}/cancel`, {})).toMatchObject({ status: 'cancelled' });
+        await until('its call has ended', () => upstream.received[0]!.aborted);
+        expect(await a.api.get(`/v1/responses/${id}`)).toMatchObject({ status: 'cancelled' });
+        expect(upstream.received).toHaveLength(1);
+      },
+    );
+  });
+
   describe('processes whose connection to a model is broken (F33)', () => {
     const refuse: Responder = (response) => send(response, 401, { error: { message: 'no such key' } });
 

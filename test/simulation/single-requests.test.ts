@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DurableRequest } from '../../src/batches/requests/durable-requests.ts';
+import type { DurableRequest, DurableRequests } from '../../src/batches/requests/durable-requests.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { placeInGroup } from '../../src/core/request-group.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -190,7 +190,7 @@ describe('a single request in the batch engine', () => {
     const submit = (content: string) => single.settle(requests.submit(owner, request(content)));
     const submitted = [await submit('[[delay 600000]] a')];
     await single.pass(1_000);
-    for (const content of ['b', '[[delay 1000]] c']) submitted.push(await submit(content));
+    for (const content of ['[[delay 1000]] b', '[[delay 1000]] c']) submitted.push(await submit(content));
     const answers = submitted.map((each) =>
       requests.answer(each, never).then(
         () => 'answered',
@@ -208,6 +208,26 @@ describe('a single request in the batch engine', () => {
     ]);
     expect((await ledger()).map((row) => row.requests)).toEqual([1]);
   });
+
+  it.each(['flex', 'default'] as const)(
+    'frees its slot within a second of a cancellation at another process, at the tier %s',
+    async (tier) => {
+      const single = await started({ slots: 1, processes: 2 });
+      const [here, there] = single.all.map(({ requests }) => requests) as [DurableRequests, DurableRequests];
+      const submit = (content: string) => single.settle(here.submit(owner, request(content, { tier })));
+      const submitted = [await submit('[[delay 600000]] a')];
+      await single.pass(1_000);
+      submitted.push(await submit('[[delay 600000]] b'));
+      await single.pass(1_000);
+      expect([single.running(), single.waiting()]).toEqual([1, 1]);
+      for (const { id } of submitted)
+        expect(await single.settle(there.cancel(owner.orgId, id, {}))).toBe(true);
+      await single.pass(1_000);
+      expect([single.running(), single.waiting()]).toEqual([0, 0]);
+      await single.settle(here.answer(await submit('c'), never));
+      expect((await ledger()).map((row) => row.requests)).toEqual([1]);
+    },
+  );
 
   it.each(['flex', 'default'] as const)(
     'ends soon if its server always fails it, at the tier %s',

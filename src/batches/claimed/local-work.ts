@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
+import { isGroup, type LinePlace } from '../../core/request-group.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import { type ClaimedChunk, ClaimedChunks, leaseOf, type RunningBatch } from './claimed-chunks.ts';
 
@@ -23,6 +24,17 @@ export class LocalWork {
 
   batches(): RunningBatch[] {
     return [...new Set([...this.chunks.all].map(({ batch }) => batch))];
+  }
+
+  /** Single requests that this process has sent or will send. */
+  requests(): LinePlace[] {
+    return [...this.chunks.all].flatMap(({ batch, chunk }) =>
+      isGroup(batch.id)
+        ? chunk.lines
+            .filter(({ line }) => !batch.cancelled.has(line))
+            .map(({ line }) => ({ batchId: batch.id, line }))
+        : [],
+    );
   }
 
   /** Sends no more lines of a batch, and aborts its calls after `graceMs`. */

@@ -3,6 +3,7 @@ import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.
 import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import type { LinePlace } from '../../core/request-group.ts';
 import { dueAt } from '../../core/urgency.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { Store } from '../../store/store.ts';
@@ -64,6 +65,7 @@ describe('Maintenance', () => {
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
       results: { leftovers: async () => leftovers },
+      requests: { ended: async (places: LinePlace[]) => places.filter(({ line }) => line === 101) },
     } as unknown as Store;
     watch = new Maintenance({
       store,
@@ -78,6 +80,7 @@ describe('Maintenance', () => {
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,
       onWork: () => said.push('work'),
+      drop: ({ batchId, line }) => said.push(`drop ${batchId} ${line}`),
       purge: async (id) => {
         if (id === 'batch_stuck') throw new Error('its rows cannot be read');
         said.push(`purge ${id}`);
@@ -128,6 +131,12 @@ describe('Maintenance', () => {
     state = { closing: null, pausedAt: null };
     await clock.advance(500);
     expect(batch.yielding).toBe(false);
+  });
+
+  it('drops a single request that has a result, and no line of a batch', async () => {
+    work.chunks.add(claimedChunk({ batch: runningBatch({ id: 'group_1' }) }));
+    await clock.advance(500);
+    expect(said.filter((what) => what.startsWith('drop'))).toEqual(['drop group_1 101']);
   });
 
   it('aborts the calls of a batch that is no more', async () => {

@@ -1,7 +1,7 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { hourMs, type Timer } from '../../base/clock.ts';
 import { familyOf } from '../../core/key-family.ts';
-import { firstGroupAt, isGroup } from '../../core/request-group.ts';
+import { firstGroupAt, isGroup, type LinePlace } from '../../core/request-group.ts';
 import { lateBehindPriorities } from '../../core/urgency.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
@@ -30,6 +30,8 @@ export interface MaintenanceDeps
   work: LocalWork;
   /** Called when there is work to claim: a batch ends or was reopened. */
   onWork: () => void;
+  /** Ends the call of a single request whose end is recorded. */
+  drop: (place: LinePlace) => void;
   /** Deletes the rows of a finished batch. */
   purge: (batchId: string) => Promise<void>;
 }
@@ -45,9 +47,9 @@ interface Task {
 }
 
 /**
- * Periodic tasks of the batch engine: follows the state of running batches (cancelled, paused, out of budget, org disabled), ends expired
- * batches (batch-engine.md, "Cancel" and "Expiry"), purges finished ones, warns of batches at risk, and reopens batches whose
- * results the database has lost (`BatchStore.reopen`).
+ * Periodic tasks of the batch engine: follows the state of running batches (cancelled, paused, out of budget, org disabled), drops
+ * single requests that another process has ended, ends expired batches (batch-engine.md, "Cancel" and "Expiry"), purges finished ones,
+ * warns of batches at risk, and reopens batches whose results the database has lost (`BatchStore.reopen`).
  */
 export class Maintenance {
   #deps: MaintenanceDeps;
@@ -57,6 +59,7 @@ export class Maintenance {
   #tasks: Task[] = [
     this.#task(() => this.#expire(), expireMs),
     this.#task(() => this.#followAll()),
+    this.#task(() => this.#dropEnded()),
     this.#task(() => this.#purgeFinished(), purgeMs),
     this.#task(() => this.#reopen(), reopenMs),
     this.#task(() => this.#warnOfRisks(), riskMs),
@@ -118,6 +121,14 @@ export class Maintenance {
     const watched = await store.batches.states(ids, billingClock.now());
     const states = new Map(watched.map((state) => [state.id, state]));
     for (const id of ids) this.#follow(id, states.get(id));
+  }
+
+  /** Drops the single requests here that have a result: another process has cancelled them, or recorded its answer. */
+  async #dropEnded(): Promise<void> {
+    const { store, work, drop } = this.#deps;
+    const running = work.requests();
+    if (running.length === 0) return;
+    for (const place of await store.requests.ended(running)) drop(place);
   }
 
   /** Lets late batches go first, and warns once of each batch that will miss its window. Disabled orgs are left out. */

@@ -45,7 +45,7 @@ export interface DurableRequests {
   answer(request: SubmittedRequest, signal: AbortSignal): Promise<string>;
   /**
    * Ends a request of the org as cancelled, with the rows that are stored then. False without effect if it has ended. A process that runs it
-   * ends its call, at the latest, when the answer comes.
+   * ends its call within a second.
    */
   cancel(orgId: string, id: string, rows: AnswerRows): Promise<boolean>;
 }

@@ -53,6 +53,8 @@ export interface RequestStore {
   bodies(groupId: string, lines: readonly number[]): Promise<(Uint8Array | undefined)[]>;
   /** Results of those that have one. */
   results(places: readonly LinePlace[]): Promise<RequestResult[]>;
+  /** Those that have a result. */
+  ended(places: readonly LinePlace[]): Promise<LinePlace[]>;
   /**
    * Ends a request of the org with this result. False without effect if it has one, is unknown, or its group is ending.
    */

@@ -50,7 +50,7 @@ export const operations: {
     ...requests('tail errorSummary ofLines inFlight'),
     ...scan('marks'),
   },
-  requests: { ...requests('create results end'), ...engine('bodies forget') },
+  requests: { ...requests('create results end'), ...engine('bodies ended forget') },
   responses: requests('insert get idOf chain sizes texts finish abandoned remove removeExpired'),
   conversations: requests(
     'insert get update append items sizes positionOf item texts removeItem remove removeExpired',

@@ -147,8 +147,10 @@ export function requestTests(on: Stores): void {
         { batchId: later.id, line: 0 },
       ];
       expect(await on.store.requests.results(places)).toEqual([]);
+      expect(await on.store.requests.ended(places)).toEqual([]);
       await claimOf(on.store, 'w', group.id);
       await on.store.results.record('w', [output(group, 1)], [], start);
+      expect(await on.store.requests.ended(places)).toEqual([{ batchId: group.id, line: 1 }]);
       const [found, ...others] = await on.store.requests.results(places);
       expect([found?.line, found?.stream, Buffer.from(found!.body).toString(), others]).toEqual([
         1,

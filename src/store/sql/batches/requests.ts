@@ -22,6 +22,7 @@ import { insertClosingChunk, insertChunks } from './batches.ts';
 import { leaseChunks } from './chunks.ts';
 import { requireRoom } from './queued-work.ts';
 import { keep } from './record.ts';
+import { lineKey, recordedLines } from './recorded-lines.ts';
 
 const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string }>('request_bodies')(
   'batchId line body',
@@ -75,6 +76,11 @@ export function createRequests(db: Db): RequestStore {
         found.push(...rows);
       }
       return found;
+    },
+
+    async ended(places) {
+      const recorded = await recordedLines(db, places);
+      return places.filter(({ batchId, line }) => recorded.has(lineKey(batchId, line)));
     },
 
     end: (orgId, result, now) =>
