@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -342,6 +350,14 @@ describe('a table that cannot be used', () => {
 });
 
 describe('an interrupted run of a table', () => {
+  it('ends while a Parquet file is read, without a request', async () => {
+    copyFileSync(new URL('tables/arrow-snappy.parquet', import.meta.url), join(cwd, 'r.parquet'));
+    const argv = ['batch', 'run', 'r.parquet', '--prompt', '{{ s }}.', '--model', 'm', '-o', 'out.parquet'];
+    const { code, err } = await runCli(argv, { server, cwd, interrupt: 1 });
+    expect([code, err]).toEqual([130, expect.stringContaining('Nothing was sent.')]);
+    expect([server.files.size, files()]).toEqual([0, ['r.csv', 'r.parquet']]);
+  });
+
   const rows = Array.from({ length: 10_005 }, (_, row) => `${row},text ${row}\n`).join('');
 
   it('resumes its batches and answers every row', async () => {

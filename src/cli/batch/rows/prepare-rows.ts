@@ -106,6 +106,8 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
   store.begin();
   try {
     for await (const batch of table.read()) {
+      // Without a turn of the event loop, Ctrl-C would not arrive while a Parquet file is read.
+      await turn();
       signal.throwIfAborted();
       if (++batches % batchesPerCollection === 0) deps.collectGarbage();
       for (const row of batch) {
@@ -130,6 +132,8 @@ export async function prepareRows(deps: PrepareDeps): Promise<PreparedRows> {
     throw error;
   }
 }
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 type RowRequest = { fault: string } | { fault?: undefined; customId: string; body: string };
 

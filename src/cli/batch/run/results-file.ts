@@ -6,7 +6,8 @@ import type { Terminal } from '../../terminal/terminal.ts';
 
 /** Destination of result lines. */
 export interface ResultsFile {
-  write(line: Uint8Array | string): Promise<void>;
+  /** Resolves when the next lines can be written; the memory of these may then be reused. */
+  write(lines: Uint8Array | string): Promise<void>;
   /** Truncates to `size` bytes before an interrupted attempt is repeated. */
   rewind(size: number): Promise<void>;
   /** Makes the lines durable. @returns the size in bytes */
@@ -44,20 +45,27 @@ export async function openResultsFile(path: string, kept: number): Promise<Resul
     if (isOpen) await handle.close();
     isOpen = false;
   };
-  const drain = async () => {
-    if (waitingBytes === 0) return;
-    const bytes = Buffer.concat(waiting);
-    waiting = [];
-    waitingBytes = 0;
+  const append = async (bytes: Uint8Array) => {
     for (let done = 0; done < bytes.length;) {
       const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, size);
       done += bytesWritten;
       size += bytesWritten;
     }
   };
+  const drain = async () => {
+    const bytes = Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+    await append(bytes);
+  };
   return {
-    async write(line) {
-      const bytes = Buffer.from(line);
+    async write(lines) {
+      // A row group of Parquet, which is large, is not copied.
+      if (typeof lines !== 'string' && lines.length >= bufferBytes) {
+        await drain();
+        return append(lines);
+      }
+      const bytes = Buffer.from(lines);
       waiting.push(bytes);
       waitingBytes += bytes.length;
       if (waitingBytes >= bufferBytes) await drain();

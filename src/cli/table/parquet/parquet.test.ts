@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTable } from '../open-table.ts';
@@ -215,6 +217,67 @@ describe('a large Parquet file', () => {
       }
     }
     expect([next, table.rows, largest <= 1000]).toEqual([count, count, true]);
+  });
+});
+
+describe('the writer of Parquet', () => {
+  const rowBytes = 1_048_576;
+
+  async function writeRows(count: number, valueOf: (row: number) => Uint8Array) {
+    const from = join(folder, 'source.parquet');
+    writeFileSync(
+      from,
+      Buffer.from(parquetWriteBuffer({ columnData: [{ name: 's', data: ['x'], type: 'STRING' }] })),
+    );
+    const chunks: Buffer[] = [];
+    const writer = await openWriter({
+      format: 'parquet',
+      source: await openTable(from, { exact: true }),
+      sourcePath: from,
+      columns: [{ name: 's', type: 'string' }],
+      added: [],
+      raw: false,
+      emit: (bytes) => void chunks.push(Buffer.from(bytes)),
+    });
+    for (let row = 0; row < count; row++)
+      await writer.write({ number: row + 1, values: { s: valueOf(row) } }, []);
+    return {
+      writer,
+      finish: async () => {
+        await writer.finish();
+        const path = join(folder, 'out.parquet');
+        writeFileSync(path, Buffer.concat(chunks));
+        return path;
+      },
+    };
+  }
+
+  it('keeps no values of the row groups that it has written', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const values: WeakRef<ArrayBufferLike>[] = [];
+    const { writer } = await writeRows(80, (row) => {
+      const value = new Uint8Array(rowBytes).fill(97 + (row % 20));
+      values.push(new WeakRef(value.buffer));
+      return value;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    // The rows of at most one group, of ten.
+    expect(values.filter((value) => value.deref() !== undefined).length).toBeLessThan(10);
+    await writer.finish();
+  });
+
+  it('writes bounds of long values that are short and true', async () => {
+    const { finish } = await writeRows(2, (row) => new Uint8Array(1000).fill(row === 0 ? 98 : 97));
+    const [group] = readMetadata(await finish(), 'out.parquet').row_groups;
+    const statistics = group!.columns[0]!.meta_data!.statistics!;
+    expect(statistics).toMatchObject({
+      min_value: 'a'.repeat(16),
+      max_value: `${'b'.repeat(15)}c`,
+      is_min_value_exact: false,
+      is_max_value_exact: false,
+    });
   });
 });
 

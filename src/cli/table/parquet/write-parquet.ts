@@ -1,8 +1,9 @@
 import { zstdCompressSync } from 'node:zlib';
-import type { FileMetaData, RowGroup, SchemaElement } from 'hyparquet';
+import type { ColumnChunk, FileMetaData, RowGroup, SchemaElement } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeColumn } from 'hyparquet-writer/src/column.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
+import { unconvertMinMax } from 'hyparquet-writer/src/unconvert.js';
 import type { AddedColumn, TableWriter } from '../table.ts';
 import { copiedColumn, newColumn, type OutputColumn, type OutputLeaf } from './output-columns.ts';
 import { columnsOf } from './parquet-file.ts';
@@ -12,6 +13,7 @@ export interface ParquetWriterOptions {
   source: FileMetaData | undefined;
   columns: readonly AddedColumn[];
   added: readonly AddedColumn[];
+  /** Takes bytes, whose memory is reused afterwards. */
   emit: (bytes: Uint8Array) => Promise<void> | void;
 }
 
@@ -44,7 +46,7 @@ export async function createParquetWriter(options: ParquetWriterOptions): Promis
   let total = 0n;
   let size = 0;
   const flush = async () => {
-    await emit(bytes.getBytes().slice());
+    await emit(bytes.getBytes());
     bytes.index = 0;
   };
   const writeGroup = async () => {
@@ -117,5 +119,25 @@ function writeLeaf(writer: ByteWriter, { path, element, statistics, takeValues }
       maxDefinitionLevel,
     },
   });
-  return chunk;
+  return withOwnStatistics(chunk, path.at(-1)!);
+}
+
+/**
+ * Chunk whose statistics hold no memory of the values. Their bounds are views of pages of a megabyte, which the footer would keep
+ * until the end. So they are shortened here, as the footer would do, and copied.
+ */
+function withOwnStatistics(chunk: ColumnChunk, element: SchemaElement): ColumnChunk {
+  const { meta_data: meta } = chunk;
+  if (meta?.statistics === undefined) return chunk;
+  const { min_value: min, max_value: max } = meta.statistics;
+  const shortened = (value: Uint8Array, isMax: boolean) => {
+    const bound = unconvertMinMax(value, element, isMax)!;
+    return { value: Uint8Array.from(bound), isExact: bound === value };
+  };
+  const statistics = { ...meta.statistics };
+  if (min instanceof Uint8Array)
+    ({ value: statistics.min_value, isExact: statistics.is_min_value_exact } = shortened(min, false));
+  if (max instanceof Uint8Array)
+    ({ value: statistics.max_value, isExact: statistics.is_max_value_exact } = shortened(max, true));
+  return { ...chunk, meta_data: { ...meta, statistics } };
 }
