@@ -14,6 +14,7 @@ import { findSession } from './console/session-cookie.ts';
 import { headerValues, refuseDuplicateHeaders } from './headers.ts';
 import type { Connections } from './plugins/connection-limits.ts';
 import type { TrackedRequest, Traffic } from './plugins/traffic.ts';
+import { withModel } from './model-in-path.ts';
 import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
 import type { Incoming, MountedRoute, Services } from './route.ts';
@@ -68,6 +69,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     tracked.caller = caller;
     if (route.access !== 'open') connections.trust(request, reply);
     const share = route.body ? openShare(tracked, caller, reply) : noShare;
+    const params = readParams(request, route);
     const incoming: Incoming = {
       requestId: tracked.requestId,
       endpoint,
@@ -75,11 +77,11 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       caller,
       address: mounting.clientAddress(request.raw) ?? null,
       method: request.method,
-      ...readParams(request, route),
+      ...params,
       query: request.query as Record<string, unknown>,
       headers: request.headers,
       startedAt: tracked.startedAt,
-      body: await readJson(request, route, { services, surface, caller, share }),
+      body: await readJson(request, route, { services, surface, caller, share, ...params }),
       form: () => readForm(request),
       reserveBytes: share.reserve,
       recheck,
@@ -182,7 +184,8 @@ async function readJson(
     surface,
     caller,
     share,
-  }: { services: Services; surface: Surface; caller: Caller; share: BodyShare },
+    param,
+  }: { services: Services; surface: Surface; caller: Caller; share: BodyShare; param: string },
 ): Promise<Incoming['body']> {
   if (route.body === undefined) return noBody;
   if (route.body === 'multipart') {
@@ -192,7 +195,8 @@ async function readJson(
   if (route.body.optional && !hasBody(request)) return emptyObject;
   requireMediaType(request.raw, 'application/json');
   const most = route.body.maxBytes(services.limits, surface.rules);
-  const bytes = await readBody(request.raw, most, share, caller.orgId);
+  const received = await readBody(request.raw, most, share, caller.orgId);
+  const bytes = surface.modelInPath ? withModel(received, param) : received;
   const body = lazyBody(bytes, caller.orgId);
   if (route.access !== 'inference' || !bytes.includes('"file_id"')) return body;
   const inlined = await services.files.inline(caller.orgId, body.text, most, share.reserve);

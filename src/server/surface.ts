@@ -4,7 +4,7 @@ import type { ErrorFormat } from '../wire/errors/error-body.ts';
 /** A way to the API for one family of clients. The routes are the same on all surfaces; a surface says what differs. */
 export interface Surface {
   /** Path of a route on this surface; undefined if the surface does not have it. */
-  pathOf(route: { path: string; access: string }): string | undefined;
+  pathOf(route: { method: string; path: string; access: string }): string | undefined;
   /** Header with the key of requests without `Authorization`; by default only `Authorization` is accepted. */
   keyHeader?: 'x-api-key' | 'api-key';
   /** True if the caller is that of the console's session. */
@@ -19,6 +19,8 @@ export interface Surface {
   fullUrls?: string;
   /** True if new batches may name a model, which is ignored: each request has its own. */
   ignoresModel?: true;
+  /** True if the parameter of the path is the model of the request, in place of one in the body. */
+  modelInPath?: true;
   /** Rules of new batches and of their files. */
   rules: BatchRules;
 }

@@ -36,7 +36,7 @@ export function createSurfaces({ console, surfaces, limits, batch }: SurfaceConf
   return [
     main,
     ...(console ? [consoleSurface(main)] : []),
-    ...(openai === null ? [] : [openAiSurface(openai, rules), azureSurface(openai, rules)]),
+    ...(openai === null ? [] : openAiSurfaces(openai, rules)),
     ...(anthropic === null ? [] : [anthropicSurface(anthropic, main, rules)]),
   ];
 }
@@ -62,6 +62,11 @@ function consoleSurface(main: Surface): Surface {
   return { ...main, pathOf: (route) => prefixed(consoleApi, route), isConsole: true };
 }
 
+function openAiSurfaces(prefix: string, rules: BatchRules): Surface[] {
+  const versioned = openAiSurface(prefix, rules);
+  return [versioned, azureSurface(versioned), deploymentSurface(prefix, versioned)];
+}
+
 /** The API as OpenAI's clients expect it. */
 function openAiSurface(prefix: string, rules: BatchRules): Surface {
   return {
@@ -75,9 +80,24 @@ function openAiSurface(prefix: string, rules: BatchRules): Surface {
 }
 
 /** The same at paths without a version, as Azure's clients write them (`/openai/batches?api-version=...`). */
-function azureSurface(prefix: string, rules: BatchRules): Surface {
-  const versioned = openAiSurface(prefix, rules);
+function azureSurface(versioned: Surface): Surface {
   return { ...versioned, pathOf: (route) => versioned.pathOf(route)?.replace('/v1/', '/') };
+}
+
+/** Calls that Azure's clients send to a deployment: here, a model. */
+const deploymentCalls = ['/chat/completions', '/completions', '/embeddings'];
+
+/** The calls of Azure's deployments (`/openai/deployments/<model>/chat/completions?api-version=...`). */
+function deploymentSurface(prefix: string, versioned: Surface): Surface {
+  return {
+    ...versioned,
+    modelInPath: true,
+    pathOf({ method, path }) {
+      const call = path.slice('/v1'.length);
+      const isServed = method === 'POST' && deploymentCalls.includes(call);
+      return isServed ? `${prefix}/deployments/:deployment${call}` : undefined;
+    },
+  };
 }
 
 /** The part of the API that Anthropic's clients know. */

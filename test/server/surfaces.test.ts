@@ -3,6 +3,7 @@ import { WebSocket } from 'ws';
 import { routes } from '../../src/server/routes/routes.ts';
 import { createSurfaces, type SurfaceConfig } from '../../src/server/surfaces.ts';
 import { batchEndpoints } from '../../src/core/batch.ts';
+import { withModel } from '../../src/server/model-in-path.ts';
 import { chatLine, chatLines } from './support/jsonl.ts';
 import { uploadForm } from './support/multipart.ts';
 import {
@@ -197,6 +198,38 @@ describe('/openai', () => {
     expect(full.json.endpoint).toBe(endpoint);
   });
 
+  it('takes the model of a single call from the path, as Azure’s clients write it', async () => {
+    const azure = { key: null, headers: { 'api-key': app.keys.a } };
+    const call = (deployment: string, path: string, body: unknown) =>
+      post(`/openai/deployments/${deployment}/${path}?api-version=2024-10-21`, body, azure);
+    const messages = [{ role: 'user', content: 'hi' }];
+    for (const named of [{}, { model: 'tiny' }, { model: 'none' }]) {
+      const { status, json, headers } = await call('tiny', 'chat/completions', { ...named, messages });
+      expect([status, json.model, json.choices[0].message.content]).toEqual([200, 'tiny', 'Echo: hi']);
+      expect(headers.get('x-offpeak-model')).toBe('tiny');
+    }
+    const streamed = await call('tiny', 'chat/completions', { messages, stream: true });
+    expect(streamed.text).toContain('data: [DONE]');
+    expect((await call('org%2Fmodel:tag', 'chat/completions', { messages })).json.model).toBe(
+      'org/model:tag',
+    );
+    expect((await call('vectors', 'embeddings', { input: 'a' })).json.data).toHaveLength(1);
+    expect((await call('tiny', 'completions', { prompt: 'hi' })).json.object).toBe('text_completion');
+    expect((await call('none', 'chat/completions', { model: 'tiny', messages })).status).toBe(404);
+  });
+
+  it('tells what is wrong with a body of a deployment, and has no other calls there', async () => {
+    const at = '/openai/deployments/tiny';
+    const send = (body: string) =>
+      app.call('POST', `${at}/chat/completions`, { body, headers: { 'content-type': 'application/json' } });
+    for (const body of ['', '{', '{"messages": [', '[1]', 'null', '{"model": 1', '{}', '{"messages": []}'])
+      expect([body, (await send(body)).status]).toEqual([body, 422]);
+    const { json } = await send('{"model": "a", "model": "b", "messages": []}');
+    expect(json.error.code).toBe('duplicate_key');
+    expect((await app.call('POST', `${at}/files`)).status).toBe(404);
+    expect((await app.call('GET', `${at}/chat/completions`)).status).toBe(405);
+  });
+
   it('keeps /v1 as it is: full endpoints, no model, Authorization alone', async () => {
     const file = await upload('/v1/files', azureLines(1));
     expect([file.status, file.json.error.details.errors[0]]).toMatchObject([
@@ -257,6 +290,23 @@ describe('/anthropic', () => {
   });
 });
 
+describe('withModel', () => {
+  const edited = (text: string) => withModel(Buffer.from(text), 'a"b').toString();
+
+  it('changes only the model', () => {
+    expect(edited('{"n": 1.0000000000000001, "model" : "x" ,"model2":"x"}')).toBe(
+      '{"n": 1.0000000000000001, "model" : "a\\"b" ,"model2":"x"}',
+    );
+    expect(edited('{"n": {"model": "x"}}')).toBe('{"model":"a\\"b","n": {"model": "x"}}');
+    expect(edited('{ }')).toBe('{"model":"a\\"b" }');
+  });
+
+  it.each(['', '[]', 'null', '"model"', '{"n": [1}', '{"n', '{"model": "a\\"b", "n": 1}'])(
+    'keeps %s',
+    (text) => expect(edited(text)).toBe(text),
+  );
+});
+
 describe('surfaces by configuration', () => {
   const config: SurfaceConfig = {
     console: false,
@@ -271,7 +321,7 @@ describe('surfaces by configuration', () => {
   };
   const pathsOf = (changes: Partial<SurfaceConfig>, path: string) =>
     createSurfaces({ ...config, ...changes }).flatMap(
-      (surface) => surface.pathOf({ path, access: 'key' }) ?? [],
+      (surface) => surface.pathOf({ method: 'GET', path, access: 'key' }) ?? [],
     );
 
   it('can be moved and closed', () => {
