@@ -26,6 +26,30 @@ export const batchPrograms: readonly Program[] = [
     packages: { 'github.com/anthropics/anthropic-sdk-go': '1.84.0' },
   },
   {
+    name: 'openai-java',
+    script: 'batches/OpenAiBatches.java',
+    packages: { 'com.openai:openai-java': '4.101.0' },
+  },
+  {
+    name: 'async-openai',
+    script: 'batches/async_openai.rs',
+    packages: {
+      'async-openai[batch,file]': '0.43.0',
+      'serde_json[std]': '1.0.145',
+      'tokio[rt,macros,time]': '1.48.0',
+    },
+  },
+  {
+    name: 'LiteLLM',
+    script: 'batches/litellm_cells.py',
+    packages: { litellm: '1.106.2' },
+  },
+  {
+    name: 'LiteLLM proxy',
+    script: 'batches/litellm_proxy_cells.py',
+    packages: { 'litellm[proxy]': '1.106.2' },
+  },
+  {
     name: 'inspect_ai',
     script: 'batches/inspect_cells.py',
     packages: { 'inspect-ai': '0.3.282', openai: '3.54.0' },

@@ -2,9 +2,9 @@
 export interface Program {
   /** Name in `docs/clients.md`. */
   name: string;
-  /** File in `programs/`: Node runs `.mjs`, Python runs `.py`. */
+  /** File in `programs/`: Node runs `.mjs`, Python `.py` and Java `.java`; `.go` and `.rs` are built first. */
   script: string;
-  /** Packages and versions from npm or PyPI. The first is the program itself. */
+  /** Packages and versions from the registry of the language. The first is the program itself. */
   packages: Record<string, string>;
   /**
    * Environment variable with the path of a source checkout, and a file in it; such programs have no row in the

@@ -2,7 +2,9 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installCargo } from '../support/install-cargo.ts';
 import { installGo } from '../support/install-go.ts';
+import { installMaven } from '../support/install-maven.ts';
 import { installNode, installPython, pythonIn } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
 import { runCells } from '../support/run-cells.ts';
@@ -18,6 +20,8 @@ export async function installProgram({ script, packages, checkout }: Program): P
   if (checkout && !existsSync(join(process.env[checkout.variable] ?? '', checkout.file)))
     return { missing: `${checkout.variable} does not name a folder with ${checkout.file}` };
   if (script.endsWith('.go')) return installGo(cache, pathOf(`programs/${script}`), packages);
+  if (script.endsWith('.rs')) return installCargo(cache, pathOf(`programs/${script}`), packages);
+  if (script.endsWith('.java')) return installMaven(cache, packages);
   return script.endsWith('.py')
     ? installPython(
         cache,
@@ -43,7 +47,9 @@ export async function runProgram(
   const run = (command: string, args: string[]) =>
     runCells(command, args, { url, key, env, limitMs: 400_000 });
   try {
-    if (script.endsWith('.go')) return await run(join(folder, 'program'), []);
+    if (script.endsWith('.go') || script.endsWith('.rs')) return await run(join(folder, 'program'), []);
+    if (script.endsWith('.java'))
+      return await run('java', ['-cp', join(folder, 'lib', '*'), pathOf(`programs/${script}`)]);
     if (script.endsWith('.py')) return await run(pythonIn(folder), [pathOf(`programs/${script}`)]);
     // Node resolves packages from the location of the module.
     cpSync(pathOf('programs'), join(folder, 'programs'), { recursive: true });
