@@ -1,11 +1,11 @@
 import type { DurableRequest } from '../../src/batches/requests/durable-requests.ts';
-import { ApiError } from '../../src/core/errors.ts';
+import { ApiError, type ErrorCode } from '../../src/core/errors.ts';
 import type { Caller } from '../../src/core/org.ts';
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
 import type { World } from './world.ts';
 
 /** Errors with which a single request may end. */
-const endings = new Set(['resource_unavailable', 'poison_request']);
+const endings = new Set<ErrorCode>(['resource_unavailable', 'poison_request']);
 
 /** Org of all single requests. */
 export const singlesOrg = 'org_s';
@@ -75,7 +75,7 @@ export class SingleClient {
       .submit(this.#caller, request)
       .then((submitted) => requests.answer(submitted, leaving.signal))
       .catch(async (error: unknown) => {
-        if (error instanceof ApiError && endings.has(error.code)) return error.code;
+        if (error instanceof ApiError && this.#mayEndWith(error.code)) return error.code;
         this.#world.trace.add(this.name, `gets an error from ${process.name}: ${String(error)}`);
         await this.#sleep(200);
         return undefined;
@@ -83,6 +83,11 @@ export class SingleClient {
     const outcome = await Promise.race([asked, left]);
     patience.cancel();
     return outcome;
+  }
+
+  /** An engine that breaks at random can break at every attempt. */
+  #mayEndWith(code: ErrorCode): boolean {
+    return endings.has(code) || (code === 'upstream_error' && this.#world.plan.flaky > 0);
   }
 
   #sleep(ms: number): Promise<void> {

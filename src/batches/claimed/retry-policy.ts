@@ -15,8 +15,8 @@ export interface Attempts {
   own: number;
   /** Refusals caused by the line: its server answered others before and after (`afterRefusal`). */
   refused: number;
-  /** Times that other requests were answered between two refusals, whatever caused those. */
-  passed: number;
+  /** Times that the line backed off alone after a refusal, while its model took other requests. */
+  pauses: number;
   /** True if the last failure may be the server's. It counts as the line's own once others are answered. */
   isSuspected: boolean;
   /** Last failure that may be the line's own, with the outcomes of other requests until then. */
@@ -37,7 +37,7 @@ export const noAttempts: Attempts = {
   made: 0,
   own: 0,
   refused: 0,
-  passed: 0,
+  pauses: 0,
   isSuspected: false,
   last: null,
   refusedAt: Number.POSITIVE_INFINITY,
@@ -74,20 +74,24 @@ export function afterRefusal(
   now: number,
   outcomes: RequestOutcomes,
 ): Attempts {
-  const passed = before.passed + (outcomes.workedAt >= before.refusedAt ? 1 : 0);
-  const refused = { ...before, passed, refusedAt: now };
+  const refused = { ...before, refusedAt: now };
   // Rate limits, keys, accounts and unreachable servers are never the line's fault.
   if (failure.code !== 'engine_overloaded' || failure.blame.scope !== 'replica') return refused;
-  const isPassed = wereOthersAnswered(before, outcomes);
-  const isOwn = isPassed && !isServerInTrouble(before.last!, outcomes) ? 1 : 0;
+  const areAnswered = wereOthersAnswered(before, outcomes);
+  const isOwn = areAnswered && !isServerInTrouble(before.last!, outcomes) ? 1 : 0;
   return {
     ...refused,
     made: before.made + isOwn,
     own: ownFailures(before, outcomes),
     refused: before.refused + isOwn,
-    isSuspected: before.isSuspected && !isPassed,
+    isSuspected: before.isSuspected && !areAnswered,
     last: toLastFailure(failure, now, outcomes),
   };
+}
+
+/** True if another request was sent and answered since the last refusal of the line, whatever caused that. */
+export function isPassed({ refusedAt }: Attempts, { workedAt }: RequestOutcomes): boolean {
+  return workedAt >= refusedAt;
 }
 
 /** True if the line has no attempt left. */

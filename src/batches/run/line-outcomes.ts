@@ -18,6 +18,7 @@ import {
   afterRefusal,
   type Attempts,
   isMessageRepeated,
+  isPassed,
   isSpent,
   noAttempts,
 } from '../claimed/retry-policy.ts';
@@ -126,7 +127,8 @@ export class LineOutcomes {
     const count = isRefusal ? afterRefusal : afterFailure;
     const run = this.#runOf(begun);
     const failures = addFailure(before.failures, { ...run, code: error.code });
-    const counted = count(before, error, clock.monotonic(), capacity.outcomes(claimed.model));
+    const outcomes = capacity.outcomes(claimed.model);
+    const counted = count(before, error, clock.monotonic(), outcomes);
     const attempts = { ...counted, failures };
     claimed.attempts.set(ref.line, attempts);
     if (isSpent(attempts) || !error.blame.retry) {
@@ -138,7 +140,7 @@ export class LineOutcomes {
       const { rows } = this.#finished(claimed, line, { error: reported });
       return this.#resolve(claimed, ref, { ...result, rows });
     }
-    if (isRefusal) return this.#refused(claimed, ref, attempts, attempts.passed > before.passed);
+    if (isRefusal) return this.#refused(claimed, ref, attempts, isPassed(before, outcomes));
     const pause = backoffMs(attempts.made, lineBackoff, random.float());
     // The pause includes the time that the failure took.
     this.#again(claimed, ref, Math.max(0, begun.sentAt + pause - clock.monotonic()));
@@ -161,13 +163,15 @@ export class LineOutcomes {
   }
 
   /**
-   * Makes the line wait until the model takes requests. If other requests are answered, the line backs off alone: sent first
-   * after each pause, it would limit them to one request a pause.
+   * Makes the line wait until the model takes requests. If it takes others, the line backs off alone, longer each time: sent first after
+   * each pause of the model, it would limit them to one request a pause.
    */
-  #refused(claimed: ClaimedChunk, ref: LineRef, { passed }: Attempts, isPassed: boolean): void {
+  #refused(claimed: ClaimedChunk, ref: LineRef, attempts: Attempts, isOvertaken: boolean): void {
     const { work, capacity, random } = this.#deps;
-    if (!isPassed && capacity.waiting(claimed.model) !== null) work.chunks.park(claimed, ref);
-    else this.#again(claimed, ref, backoffMs(Math.max(1, passed), lineBackoff, random.float()));
+    if (!isOvertaken && capacity.waiting(claimed.model) !== null) return work.chunks.park(claimed, ref);
+    const pauses = attempts.pauses + 1;
+    claimed.attempts.set(ref.line, { ...attempts, pauses });
+    this.#again(claimed, ref, backoffMs(pauses, lineBackoff, random.float()));
   }
 
   #again(claimed: ClaimedChunk, ref: LineRef, ms: number): void {
