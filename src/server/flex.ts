@@ -3,7 +3,6 @@ import type { BatchEndpoint } from '../core/batch.ts';
 import type { ApiError } from '../core/errors.ts';
 import { editBody } from '../wire/json/edit-body.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import { findMember, scanJson } from '../wire/json/scan.ts';
 import { sseKeepAlive } from '../wire/shared/sse.ts';
 import { type Answer, events, jsonText } from './answer.ts';
 import { idempotencyTokens, replayHeaders } from './idempotency.ts';
@@ -31,9 +30,10 @@ export interface FlexRequest extends Pick<DurableRequest, 'response'> {
  */
 export async function answerFlex(
   incoming: Incoming,
-  { batches }: Pick<Services, 'batches'>,
+  services: Pick<Services, 'batches' | 'clock'>,
   { endpoint, body, response, metadata, stream, release }: FlexRequest,
 ): Promise<Answer> {
+  const { batches } = services;
   try {
     const tokenOf = idempotencyTokens(incoming, endpoint);
     const request: DurableRequest = {
@@ -46,11 +46,11 @@ export async function answerFlex(
       creation: tokenOf(await incoming.body.sha256()),
     };
     const submitted = await batches.requests.submit(incoming.caller, request);
-    const answer = answerOf(incoming, batches.requests, request, submitted).finally(release);
+    const answer = answerOf(incoming, services, request, submitted).finally(release);
     const headers = replayHeaders(submitted.replayed);
     if (!stream) {
       const text = await answer;
-      incoming.onModel(modelIn(text));
+      incoming.onModel(incoming.trace.model!);
       return jsonText(200, text, headers);
     }
     // Its error is for the stream, which the client may have left.
@@ -62,29 +62,28 @@ export async function answerFlex(
   }
 }
 
-const modelMember = new Map([['model', null]]);
-
-/** Model that an answer names. */
-function modelIn(answer: string): string {
-  const scan = scanJson(answer, { maxDepth: Infinity, maxNodes: Infinity, until: modelMember });
-  const { start, end } = findMember(scan, 'model')!;
-  return JSON.parse(answer.slice(start, end)) as string;
-}
-
-/** Answer of a request or of the one that it repeats. A repeated request that has failed runs again. */
+/**
+ * Answer of a request or of the one that it repeats, of which the log then tells. A repeated request that has failed runs again.
+ */
 async function answerOf(
-  { caller, signal }: Pick<Incoming, 'caller' | 'signal'>,
-  requests: Services['batches']['requests'],
+  incoming: Pick<Incoming, 'caller' | 'signal' | 'startedAt' | 'trace'>,
+  services: Pick<Services, 'batches' | 'clock'>,
   request: DurableRequest,
   submitted: SubmittedRequest,
 ): Promise<string> {
+  const { caller, signal, startedAt, trace } = incoming;
+  const { requests } = services.batches;
   try {
-    return await requests.answer(submitted, signal);
+    return await requests.answer(submitted, signal, trace);
   } catch (error) {
     if (!submitted.replayed || signal.aborted) throw error;
     const { creation } = request;
     const again = { ...request, creation: { ...creation, token: `${creation.token}:${submitted.id}` } };
-    return answerOf({ caller, signal }, requests, again, await requests.submit(caller, again));
+    return answerOf(incoming, services, again, await requests.submit(caller, again));
+  } finally {
+    const { firstOutputMs } = trace;
+    if (firstOutputMs !== undefined)
+      trace.queuedMs = Math.max(0, services.clock.now() - startedAt - firstOutputMs);
   }
 }
 

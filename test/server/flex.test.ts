@@ -61,6 +61,46 @@ describe.each(routes.slice(0, 3))('a flex stream of %s', (path, body) => {
   });
 });
 
+describe('the log of a flex request', () => {
+  const lineOf = async ({ headers }: CallResult) => {
+    const id = headers.get('x-request-id');
+    const line = () => app.logged.find(({ fields }) => fields['request_id'] === id);
+    await expect.poll(line).toBeDefined();
+    return line()!.fields;
+  };
+
+  it.each(routes)('tells of the model, the server, the times and the tokens: %s', async (path, body) => {
+    const first = await post(path, { ...body, user: 'logged' }, { 'idempotency-key': `log of ${path}` });
+    const { usage } = first.json;
+    expect(await lineOf(first)).toMatchObject({
+      model: body.model,
+      server: 'only',
+      queued_ms: expect.any(Number),
+      first_ms: expect.any(Number),
+      input_tokens: usage.prompt_tokens ?? usage.input_tokens,
+      output_tokens: usage.completion_tokens ?? usage.output_tokens ?? 0,
+    });
+    const again = await post(path, { ...body, user: 'logged' }, { 'idempotency-key': `log of ${path}` });
+    const repeated = await lineOf(again);
+    expect(repeated).toMatchObject({ model: body.model, server: 'only' });
+    expect(repeated['output_tokens']).toBeUndefined();
+  });
+
+  it.each(routes.slice(0, 3))('tells of a stream, too: %s', async (path, body) => {
+    const line = await lineOf(await post(path, { ...body, stream: true }));
+    expect(line).toMatchObject({ model: 'tiny', server: 'only', output_tokens: 3 });
+  });
+
+  it('tells of a request that failed', async () => {
+    const failed = await post(chat[0], { ...chat[1], messages: [{ role: 'user', content: '[[fail 400]]' }] });
+    expect(await lineOf(failed)).toMatchObject({
+      model: 'tiny',
+      server: 'only',
+      first_ms: expect.any(Number),
+    });
+  });
+});
+
 /** Number of requests in the usage at a tier. */
 async function requestsOf(tier: string): Promise<number> {
   const { data } = await get('/v1/usage?group_by=tier');

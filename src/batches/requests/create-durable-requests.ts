@@ -13,7 +13,7 @@ import { failedResult } from '../lines/line-result.ts';
 import type { DurableRequest, DurableRequests, SubmittedRequest } from './durable-requests.ts';
 import { planGroup, type PreparedRequest, prepareRequest } from './plan-group.ts';
 import type { RequestResults } from './request-results.ts';
-import { answerOf } from './request-answer.ts';
+import { answerOf, noteResult } from './request-answer.ts';
 
 /** Requests of one group; each may have some MB. */
 const maxGroup = 64;
@@ -136,8 +136,10 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
       return true;
     },
 
-    async answer({ id, replayed }, signal) {
-      return answerOf(await results.wait(placeInGroup(id), replayed, signal));
+    async answer({ id, replayed }, signal, trace) {
+      const result = await results.wait(placeInGroup(id), replayed, signal);
+      if (trace) noteResult(trace, result, replayed);
+      return answerOf(result);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
 import type { Caller } from '../../core/org.ts';
 import type { ServiceTier } from '../../core/service-tier.ts';
 import type { StoredResponse } from '../../core/response.ts';
@@ -40,9 +41,10 @@ export interface DurableRequests {
   /**
    * JSON text of the answer. Called in the turn in which `submit` resolves, it waits for no poll.
    * @param signal ends the wait; the request goes on
+   * @param trace gets the model, the server, the time of the last attempt and the tokens
    * @throws ApiError with which the request ended
    */
-  answer(request: SubmittedRequest, signal: AbortSignal): Promise<string>;
+  answer(request: SubmittedRequest, signal: AbortSignal, trace?: CallTrace): Promise<string>;
   /**
    * Ends a request of the org as cancelled, with the rows that are stored then. False without effect if it has ended. A process that runs it
    * ends its call within a second.

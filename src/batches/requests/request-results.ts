@@ -60,7 +60,8 @@ export class RequestResults {
         for (const { batchId, kept } of outcomes) {
           const recorded = ours.get(batchId) ?? [];
           // Another process may have recorded a line first.
-          if (kept === recorded.length) for (const row of recorded) this.#settle(row);
+          if (kept === recorded.length)
+            for (const row of recorded) this.#settle({ ...row, ...row.usage, run: row.run ?? null });
         }
         return outcomes;
       },

@@ -147,7 +147,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       route,
       status,
       ms,
-      ...(trace.serversAsked !== undefined && toCallFields(trace)),
+      ...((trace.serversAsked !== undefined || trace.server !== undefined) && toCallFields(trace)),
       ...(gone && { gone }),
     };
     requestLog.write({ what: 'request', request, status, caller, failure, fields });

@@ -5,7 +5,7 @@ import type { QueueLimit } from '../../core/queue-limits.ts';
 import type { StoredResponse } from '../../core/response.ts';
 import type { LinePlace } from '../../core/request-group.ts';
 import type { IdempotencyToken } from './idempotency.ts';
-import type { LineResult } from './results.ts';
+import type { LineResult, ResultRow } from './results.ts';
 
 /** Single request as a line of its group. */
 export interface GroupedRequest {
@@ -29,10 +29,9 @@ export type CreateGroupOutcome =
   | { outcome: 'budget_used_up'; budget: SpentBudget }
   | { outcome: 'older_server' };
 
-export interface RequestResult extends LinePlace {
+/** `body`: output or error line. */
+export interface RequestResult extends LinePlace, Omit<ResultRow, 'n'> {
   stream: ResultStream;
-  /** Output or error line. */
-  body: Uint8Array;
 }
 
 /** Single requests in groups (core/request-group.ts). `batches` and `results` run them. */

@@ -22,6 +22,7 @@ import { insertClosingChunk, insertChunks } from './batches.ts';
 import { leaseChunks } from './chunks.ts';
 import { requireRoom } from './queued-work.ts';
 import { keep } from './record.ts';
+import { outcomeFields, type StoredOutcome, withRun } from './results.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 
 const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string }>('request_bodies')(
@@ -67,13 +68,13 @@ export function createRequests(db: Db): RequestStore {
       const found: RequestResult[] = [];
       // Padding repeats the last place.
       for (const slice of paddedSlices(places, 256)) {
-        const rows = await db.all<RequestResult>(
+        const rows = await db.all<StoredOutcome & Pick<RequestResult, 'batchId' | 'stream'>>(
           `WITH asked(of_batch, place) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
-           SELECT r.batch_id AS "batchId", r.line, r.stream, r.body FROM batch_results r
-           WHERE (r.batch_id, r.line) IN (SELECT of_batch, place FROM asked)`,
+           SELECT batch_id AS "batchId", stream, ${outcomeFields} FROM batch_results
+           WHERE (batch_id, line) IN (SELECT of_batch, place FROM asked)`,
           slice.flatMap(({ batchId, line }) => [batchId, line]),
         );
-        found.push(...rows);
+        found.push(...rows.map(withRun));
       }
       return found;
     },

@@ -13,9 +13,10 @@ type Reading = Pick<
   'missing' | 'tail' | 'marks' | 'ofLines' | 'inFlight' | 'errorSummary' | 'leftovers' | 'purge'
 >;
 
-type StoredOutcome = Omit<ResultRow, 'n' | 'run'> & { run: string | null };
+/** Columns of a result, as stored. */
+export type StoredOutcome = Omit<ResultRow, 'n' | 'run'> & { run: string | null };
 
-const outcomeFields =
+export const outcomeFields =
   'line, code, model, input_tokens AS "inputTokens", cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", attempts, run, body';
 
 /** Reads results, and purges them once files hold them. */
@@ -97,7 +98,7 @@ export function createResults(db: Db): Reading {
   };
 }
 
-function withRun<T extends StoredOutcome>(row: T): Omit<T, 'run'> & Pick<ResultRow, 'run'> {
+export function withRun<T extends StoredOutcome>(row: T): Omit<T, 'run'> & Pick<ResultRow, 'run'> {
   return { ...row, run: row.run === null ? null : (JSON.parse(row.run) as LineRun) };
 }
 
