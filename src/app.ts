@@ -124,7 +124,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     modelFiles,
     isShared: !exclusive,
-    windowMs: config.batch.completionWindowMs,
+    // A pause of a server must not last as long as a batch.
+    windowMs: config.batch.windows[0].ms,
     spawn,
     scripted,
   });

@@ -50,9 +50,8 @@ describe('without a file', () => {
     expect(config.batch).toEqual({
       endpoints: ['/v1/chat/completions', '/v1/embeddings'],
       compatibleEndpoints: batchEndpoints,
-      priceFactor: 0.5,
       resultTtlMs: 2_592_000_000,
-      completionWindowMs: 86_400_000,
+      windows: [{ ms: 86_400_000, priceFactor: 0.5 }],
       flexTimeoutMs: 900_000,
       backgroundTimeoutMs: 86_400_000,
       cancelGraceMs: 500,
@@ -164,6 +163,26 @@ describe('the hours of batches', () => {
   it('may begin after the window where batches have a share at other times', () => {
     const yaml = 'batch: { hours: "22:00-06:00", completion_window: 16h, share: 0.1 }\n';
     expect(load(yaml).models[0]!.hours).toMatchObject({ share: 0.1 });
+  });
+
+  it('must begin within the default window, but not within shorter ones', () => {
+    const yaml = 'batch: { hours: "22:00-06:00", windows: { 1h: 0.8, 24h: 0.5 } }\n';
+    expect(load(yaml).models[0]!.hours).toMatchObject({ share: 0 });
+  });
+});
+
+describe('the windows of batches', () => {
+  it('are offered at their price factors, shortest first, whatever their spelling', () => {
+    expect(load('batch: { windows: { 7d: 0.4, 90m: 0.8, 24h: 0.5 } }\n').batch.windows).toEqual([
+      { ms: 90 * 60_000, priceFactor: 0.8 },
+      { ms: 24 * 3_600_000, priceFactor: 0.5 },
+      { ms: 7 * 86_400_000, priceFactor: 0.4 },
+    ]);
+  });
+
+  it('have a short form for one', () => {
+    const yaml = 'batch: { completion_window: 12h, price_factor: 0.6 }\n';
+    expect(load(yaml).batch.windows).toEqual([{ ms: 12 * 3_600_000, priceFactor: 0.6 }]);
   });
 });
 
@@ -519,6 +538,26 @@ describe('what is wrong', () => {
       'batch: { hours: "22:00-06:00", completion_window: 16h }\n',
       'batch.hours: batches would expire before their hours begin. Set a longer batch.completion_window',
     ],
+    [
+      'windows beside the short form',
+      'batch: { windows: { 1h: 0.8 }, price_factor: 0.5 }\n',
+      'batch.price_factor: cannot be combined with windows. Set each window and its price in batch.windows',
+    ],
+    ['no window', 'batch: { windows: {} }\n', 'batch.windows: expected an object of windows'],
+    ['windows in a list', 'batch: { windows: [1h] }\n', 'batch.windows: expected an object of windows'],
+    [
+      'a window that is no duration',
+      'batch: { windows: { soon: 0.5 } }\n',
+      'batch.windows.soon: expected a duration as the name of a window, found "soon"',
+    ],
+    ['an empty window', 'batch: { windows: { 0h: 0.5 } }\n', 'batch.windows.0h: expected a duration'],
+    [
+      'a window twice',
+      'batch: { windows: { 24h: 0.5, 1d: 0.4 } }\n',
+      'batch.windows.1d: names a window twice',
+    ],
+    ['a price of a window', 'batch: { windows: { 1h: 1.5 } }\n', 'batch.windows.1h: must be from 0 to 1'],
+    ['a window without a price', 'batch: { windows: { 1h: } }\n', 'batch.windows.1h: expected a number'],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
     ['an unknown storage', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
     ['a way out of the bucket', 'files: s3://b0/../c\n', 'files: must be disk or s3://bucket/prefix'],

@@ -69,7 +69,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const data = folder(outer('data', 'OFFPEAK_DATA', file.data), context) ?? resolve(cwd, 'offpeak-data');
   const hub = check.object(file.hub, configKeys.hub);
   const { hours: defaultHours, ...batches } = batch(file.batch, check);
-  const modelDefaults = { hours: defaultHours, completionWindowMs: batches.completionWindowMs };
+  const modelDefaults = { hours: defaultHours, windows: batches.windows };
   const served =
     file.models === undefined
       ? [builtInModel(context, defaultHours)]

@@ -56,7 +56,7 @@ export interface EngineDeps {
   random: Random;
   ids: Ids;
   log: Log;
-  /** Completion window of batches. */
+  /** Shortest completion window of batches. */
   windowMs: number;
   spawn?: Spawn;
   scripted?: ScriptedFactory;

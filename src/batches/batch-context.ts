@@ -9,6 +9,7 @@ import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { CallTracer } from '../core/call-trace.ts';
 import type { Batch, BatchEndpoint } from '../core/batch.ts';
+import type { BatchWindows } from '../core/batch-window.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { ServiceTier } from '../core/service-tier.ts';
 import type { AnswerRows } from '../core/stored-answer.ts';
@@ -76,9 +77,8 @@ export interface BatchesDeps {
   batch: {
     /** Endpoints of new batches on any surface; `defaultEndpoints` if absent. */
     endpoints?: readonly BatchEndpoint[];
-    priceFactor: number;
+    windows: BatchWindows;
     resultTtlMs: number;
-    completionWindowMs: number;
     cancelGraceMs: number;
     lostModelAfterMs: number;
     /** Time that a request at the tier `flex` has; `defaultFlexTimeoutMs` if absent. */

@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
+import type { BatchWindows } from '../core/batch-window.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Waiting } from '../core/waiting.ts';
@@ -21,8 +22,8 @@ import type { BatchView, DryRun } from '../wire/batch/present.ts';
 export interface Batches extends Service {
   /** Id of this process in the database, a new one after each start. */
   readonly processId: string;
-  /** Milliseconds from creation to expiry. */
-  readonly windowMs: number;
+  /** Completion windows that new batches may have. */
+  readonly windows: BatchWindows;
   /** Open batches of all orgs and processes, and the work left that can run. At most a second old. */
   openWork(): Promise<OpenWorkReport>;
   /** Processes of the installation, oldest first, with what they hold. */

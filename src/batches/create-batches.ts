@@ -12,8 +12,11 @@ import type { BatchesDeps, BatchContext } from './batch-context.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Finalizer } from './finalize/finalizer.ts';
-import { createBatch, type CreateDeps, type Retry, retryBatch } from './create/create.ts';
+import type { Retry } from './create/batch-input.ts';
+import { createBatch, type CreateBatchDeps, retryBatch } from './create/create.ts';
+import type { CreateDeps } from './create/create-deps.ts';
 import { dryRun, type DryRunDeps, retryDryRun } from './create/dry-run.ts';
+import type { ForecastDeps } from './create/forecast.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { ownerOf } from './owner.ts';
 import { removeFiles, requireFinished } from './remove.ts';
@@ -125,17 +128,15 @@ export function createBatches(deps: BatchesDeps): Batches {
     hasJustRun: (id) => runner.recentRuns.has(id),
   });
 
-  const dryRuns: DryRunDeps = {
-    creating,
-    counting: deps,
-    forecasting: {
-      openWork: () => openWork.read(),
-      weights: async () => new Map((await store.orgs.list()).map(({ id, weight }) => [id, weight])),
-      waiting: (orgId, model) => waitSources.pausing(orgId, model) ?? waitSources.waiting(model),
-      timesOf: (orgId, model) => runTimes(context, orgId, model),
-      idOf: peers.idOf,
-    },
+  const forecasting: ForecastDeps = {
+    openWork: () => openWork.read(),
+    weights: async () => new Map((await store.orgs.list()).map(({ id, weight }) => [id, weight])),
+    waiting: (orgId, model) => waitSources.pausing(orgId, model) ?? waitSources.waiting(model),
+    timesOf: (orgId, model) => runTimes(context, orgId, model),
+    idOf: peers.idOf,
   };
+  const dryRuns: DryRunDeps = { creating, counting: deps, forecasting };
+  const creatingBatches: CreateBatchDeps = { ...creating, forecasting };
 
   const views = createViews({
     ...context,
@@ -162,11 +163,12 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
   });
 
-  const failuresOf = async (caller: Caller, id: string, { codes }: RetryOptions): Promise<Retry> => {
+  const failuresOf = async (caller: Caller, id: string, { codes, window }: RetryOptions): Promise<Retry> => {
     const of = await owned(caller.orgId, id);
     requireFailures(of);
     const errors = await readResults(reading, of, 'errors', 0);
-    return { of, lines: await failedLines({ ...deps, now: time.now() }, of, await errors.read(), codes) };
+    const lines = await failedLines({ ...deps, now: time.now() }, of, await errors.read(), codes);
+    return { of, lines, ...(window !== undefined && { window }) };
   };
 
   const listPage = async (orgId: string, query: BatchQuery) => {
@@ -211,7 +213,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     actions,
     requests,
     processId: worker,
-    windowMs: settings.completionWindowMs,
+    windows: settings.windows,
     flexTimeoutMs: settings.flexTimeoutMs ?? defaultFlexTimeoutMs,
 
     openWork: () => openWork.read(),
@@ -247,7 +249,8 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async create(caller, input, creation) {
-      const { id, replayed } = await createBatch(creating, caller, input, creation);
+      const { id, replayed } = await createBatch(creatingBatches, caller, input, creation);
+      openWork.forget();
       runner.wake();
       return { batch: await viewOwned(caller.orgId, id), replayed };
     },
@@ -319,7 +322,8 @@ export function createBatches(deps: BatchesDeps): Batches {
 
     async retry(caller, id, options, creation) {
       const retry = await failuresOf(caller, id, options);
-      const { id: newId, replayed } = await retryBatch(creating, caller, retry, creation);
+      const { id: newId, replayed } = await retryBatch(creatingBatches, caller, retry, creation);
+      openWork.forget();
       runner.wake();
       return { batch: await viewOwned(caller.orgId, newId), replayed };
     },

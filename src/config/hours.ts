@@ -1,11 +1,12 @@
 import type { Checker, SourceValue } from './source-value.ts';
+import { type BatchWindows, defaultWindow } from '../core/batch-window.ts';
 import { closedMsPerDay, type Hours, parseHours } from '../core/hours.ts';
 
 /** Defaults for models. */
 export interface DefaultHours {
   /** Unrestricted if absent. */
   hours?: Hours | undefined;
-  completionWindowMs: number;
+  windows: BatchWindows;
 }
 
 /** Hours in which batches run; undefined for unrestricted. */
@@ -23,11 +24,11 @@ export function hours(
   if (!read) return shareAt && check.fail(shareAt, 'has no effect without hours', 'Set hours as well.');
   if (!at && !shareAt) return defaults.hours;
   const found = { ...read, share: share ?? 0 };
-  if (found.share === 0 && closedMsPerDay(found) >= defaults.completionWindowMs)
+  if (found.share === 0 && closedMsPerDay(found) >= defaultWindow(defaults.windows).ms)
     check.fail(
       at ?? shareAt!,
       'batches would expire before their hours begin',
-      'Set a longer batch.completion_window, or a share for the time outside the hours.',
+      'Set a longer batch.completion_window (or one in batch.windows), or a share for the time outside the hours.',
     );
   return found;
 }

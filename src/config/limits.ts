@@ -16,6 +16,7 @@ import type { RequestLimits } from '../core/limits.ts';
 import { omitUndefined } from './context.ts';
 import { hours } from './hours.ts';
 import { configKeys } from './keys.ts';
+import { windows } from './windows.ts';
 
 /** Models that limits can name. */
 export interface LimitedModels {
@@ -112,16 +113,15 @@ export function batch(
   check: Checker,
 ): Config['batch'] & { hours: Hours | undefined } {
   const fields = check.object(at, configKeys.batch);
-  const completionWindowMs = check.duration(fields.completion_window) ?? 86_400_000;
+  const offered = windows(fields, check);
   const named = check.list(fields.endpoints)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
   if (named?.length === 0) check.fail(fields.endpoints!, 'must name at least one endpoint');
   const endpoints = named && [...new Set(named)];
   return {
     endpoints: endpoints ?? defaultEndpoints,
     compatibleEndpoints: endpoints ?? compatibleLimits.endpoints,
-    priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
-    completionWindowMs,
+    windows: offered,
     flexTimeoutMs: check.duration(fields.flex_timeout) ?? defaultFlexTimeoutMs,
     backgroundTimeoutMs: check.duration(fields.background_timeout) ?? 86_400_000,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 500,
@@ -131,7 +131,7 @@ export function batch(
       usual: check.number(fields.floor, { min: 0, max: 1 }) ?? 1 / 16,
       atRisk: check.number(fields.floor_at_risk, { min: 0, max: 1 }) ?? 1 / 4,
     },
-    hours: hours(fields, { completionWindowMs }, check),
+    hours: hours(fields, { windows: offered }, check),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { BatchWindow } from './batch-window.ts';
 import type { FieldWarning } from './field-warning.ts';
 import type { FrozenPrices } from './price.ts';
 import type { ServiceTier } from './service-tier.ts';
@@ -112,6 +113,8 @@ export interface CreateBatch {
   priority?: number;
   /** True if unknown fields in the bodies of its requests are faults. */
   isStrict?: boolean;
+  /** Window that the request names; the default one if absent. */
+  window?: BatchWindow;
 }
 
 /** Stored batch. Instants are epoch milliseconds, null for states not reached. */
@@ -151,6 +154,8 @@ export interface Batch {
   /** Prices at creation, by model id. */
   prices: Record<string, FrozenPrices>;
   priceFactor: number;
+  /** Length of its window; null in the rows of earlier versions. `expiresAt` moves with jumps of the clock. */
+  windowMs: number | null;
   errors: BatchFault[];
   /** Unknown fields of its requests. */
   warnings: readonly FieldWarning[];

@@ -1,4 +1,5 @@
 import type { BatchEndpoint, DateForm } from './batch.ts';
+import type { BatchWindows } from './batch-window.ts';
 import type { Flavor, CustomTraits } from './flavor.ts';
 import type { UploadPurpose } from './file.ts';
 import type { Hours } from './hours.ts';
@@ -70,9 +71,8 @@ export interface Config {
     endpoints: readonly BatchEndpoint[];
     /** Endpoints of new batches at the compatible surfaces, which include those at `/v1`. */
     compatibleEndpoints: readonly BatchEndpoint[];
-    priceFactor: number;
+    windows: BatchWindows;
     resultTtlMs: number;
-    completionWindowMs: number;
     /** Time that a single request at the tier `flex` has. */
     flexTimeoutMs: number;
     /** Time that a response in the background has. */

@@ -55,6 +55,7 @@ export const errorCatalog = {
   duplicate_key: { status: 422, kind: 'invalid' },
   duplicate_custom_id: { status: 422, kind: 'invalid' },
   url_mismatch: { status: 422, kind: 'invalid' },
+  window_too_short: { status: 422, kind: 'invalid' },
   // schemas
   schema_too_complex: { status: 422, kind: 'invalid' },
   unsupported_keyword: { status: 422, kind: 'invalid' },

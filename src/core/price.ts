@@ -59,7 +59,7 @@ export function ratesFor(prices: Prices, inputTokens: number): Rates {
   return prices.tiers?.findLast(({ above }) => inputTokens > above) ?? prices;
 }
 
-/** Cost of one request. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
+/** Cost of one request. @param factor 1 for an interactive request, that of its window for a batch */
 export function exactCost(usage: Usage, prices: Prices, factor = 1): ExactCost {
   const rates = ratesFor(prices, usage.inputTokens);
   const millionths = factor === 1 ? plainMillionths(usage, rates) : undefined;

@@ -38,7 +38,7 @@ async function start(completionWindowMs = 3_600_000): Promise<string> {
   upstream = await startFakeUpstream(answer);
   running = await startApp({
     models: [testModel(upstreamEngine(upstream.url, 2))],
-    batch: { completionWindowMs },
+    batch: { windows: [{ ms: completionWindowMs, priceFactor: 0.5 }] },
   });
   const { id } = await running.api.createBatch({ requests: chatLines(20) });
   await until('some are in flight', async () => asked >= 2);

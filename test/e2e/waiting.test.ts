@@ -143,7 +143,7 @@ describe('a batch behind others', () => {
 
 describe('a batch that is too slow', () => {
   it('is at risk', async () => {
-    running = await startApp({ batch: { completionWindowMs: 20_000 } });
+    running = await startApp({ batch: { windows: [{ ms: 20_000, priceFactor: 0.5 }] } });
     const contents = (n: number) => (n === 0 ? 'quick' : '[[hang]]');
     const { id } = await running.api.createBatch({ requests: chatLines(50, contents) });
     const seen = () => running.api.get<{ at_risk: boolean }>(`/v1/batches/${id}`);

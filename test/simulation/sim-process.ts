@@ -97,9 +97,8 @@ export class SimProcess implements Worker {
       requireDisk: () => {},
       limits: { openBatchesPerOrg: 100, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
       batch: {
-        priceFactor: 0.5,
         resultTtlMs: 86_400_000,
-        completionWindowMs: world.plan.windowMs,
+        windows: [{ ms: world.plan.windowMs, priceFactor: 0.5 }],
         cancelGraceMs: 2_000,
         lostModelAfterMs: 20_000,
       },

@@ -177,9 +177,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
     requireDisk: () => {},
     limits: { openBatchesPerOrg: 10_000, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
     batch: {
-      priceFactor: 0.5,
       resultTtlMs: 86_400_000,
-      completionWindowMs: windowMs,
+      windows: [{ ms: windowMs, priceFactor: 0.5 }],
       cancelGraceMs: 500,
       lostModelAfterMs: 20_000,
     },

@@ -110,6 +110,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     tag: '',
     prices: { m1: { input: 100_000_000, cachedInput: 50_000_000, output: 400_000_000 } },
     priceFactor: 0.5,
+    windowMs: 24 * hour,
     errors: [],
     warnings: [{ code: 'unknown_field', field: 'max_token', count: 2, suggestion: 'max_tokens', line: 3 }],
     pausedAt: null,

@@ -153,7 +153,7 @@ CREATE TABLE batches (
   at_risk_at bigint,
   retry_of text,
   paused_at bigint,
-  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text, tier text, warnings text NOT NULL DEFAULT '[]');
+  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '', est bigint NOT NULL DEFAULT 0, input_name text, search text, key_family text, tier text, warnings text NOT NULL DEFAULT '[]', window_ms bigint);
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 

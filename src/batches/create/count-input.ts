@@ -8,7 +8,7 @@ import { fileParts } from '../../wire/file/file-parts.ts';
 import { ChunkLines } from '../lines/chunk-lines.ts';
 import { fileInput } from '../lines/line-input.ts';
 import { readAhead } from '../lines/read-ahead.ts';
-import type { BatchInput } from './create.ts';
+import type { BatchInput } from './batch-input.ts';
 
 /** Lines read ahead and counted at a time. */
 const atOnce = 16;

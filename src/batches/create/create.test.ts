@@ -12,22 +12,34 @@ import type { Files } from '../../files/files.ts';
 import { prefixLevels } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
 import type { CreateBatchOutcome } from '../../store/contract/batches.ts';
-import { createBatch, type CreateDeps } from './create.ts';
+import { createBatch, type CreateBatchDeps, retryBatch } from './create.ts';
 
 const hour = 3_600_000;
 const prices = { input: 1, cachedInput: 1, output: 1 };
 const laterPrices = { input: 20, cachedInput: 2, output: 60 };
 const caller: Caller = { orgId: 'org_a', keyId: 'key_a', scopes: [], models: null };
 const endpoint = '/v1/chat/completions';
+const oneHour = { ms: hour, priceFactor: 0.8 };
+const twelveHours = { ms: 12 * hour, priceFactor: 0.6 };
+const oneDay = { ms: 24 * hour, priceFactor: 0.5 };
+const oneWeek = { ms: 168 * hour, priceFactor: 0.4 };
 
 describe('createBatch', () => {
   let file: StoredFile;
   let names: string[];
   let est: number;
   let outcome: CreateBatchOutcome | Error;
-  let created: { batch: Batch; chunks: Chunk[]; inlineFile: StoredFile | undefined }[];
+  let created: {
+    batch: Batch;
+    chunks: Chunk[];
+    inlineFile: StoredFile | undefined;
+    replayOnly: boolean | undefined;
+  }[];
+  /** Measured rate in tokens per second, and the tokens of other work. */
+  let rate: number | null;
+  let ahead: number;
   let discarded: number;
-  let deps: CreateDeps;
+  let deps: CreateBatchDeps;
   let billedAt: number;
 
   beforeEach(() => {
@@ -35,6 +47,8 @@ describe('createBatch', () => {
     names = ['m'];
     est = 100;
     outcome = { outcome: 'created' };
+    rate = null;
+    ahead = 0;
     created = [];
     discarded = 0;
     const index = () => ({
@@ -60,8 +74,12 @@ describe('createBatch', () => {
         get: async (orgId: string, id: string) => (orgId === file.orgId && id === file.id ? file : undefined),
       },
       batches: {
-        create: async (batch: Batch, chunks: Chunk[], options: { inlineFile?: StoredFile }) => {
-          created.push({ batch, chunks, inlineFile: options.inlineFile });
+        create: async (
+          batch: Batch,
+          chunks: Chunk[],
+          { inlineFile, replayOnly }: Parameters<Store['batches']['create']>[2],
+        ) => {
+          created.push({ batch, chunks, inlineFile, replayOnly });
           if (outcome instanceof Error) throw outcome;
           return outcome;
         },
@@ -85,12 +103,26 @@ describe('createBatch', () => {
       clock,
       billingClock: { now: () => billedAt },
       limits: { openBatchesPerOrg: 10, storedBytes: 1_000_000 },
-      batch: { priceFactor: 0.5, resultTtlMs: 30 * 24 * hour, completionWindowMs: 24 * hour },
+      batch: { windows: [oneHour, twelveHours, oneDay, oneWeek], resultTtlMs: 30 * 24 * hour },
+      forecasting: {
+        openWork: async () => ({
+          work: [{ model: 'm', orgId: 'org_a', requests: 1, tokens: ahead, due: 0, msLeft: hour }],
+          rateOf: () => rate,
+        }),
+        weights: async () => new Map(),
+        waiting: () => null,
+        timesOf: () => ({ now: 1_000_000, from: 1_000_000, hours: undefined }),
+        idOf: (name) => name,
+      },
     };
   });
 
   const create = (more: object = {}) =>
     createBatch(deps, caller, { endpoint, inputFileId: file.id, ...more }, undefined);
+  const created0 = async () => {
+    await create();
+    return created[0]!.batch;
+  };
   const inline = () => createBatch(deps, caller, { endpoint, requests: [Buffer.from('{}')] }, undefined);
 
   it('begins with everything frozen that may change later', async () => {
@@ -233,6 +265,76 @@ describe('createBatch', () => {
     expect(discarded).toBe(0);
     const [{ batch, inlineFile }] = created as [(typeof created)[0]];
     expect(inlineFile).toEqual({ ...file, filename: `${batch.id}_input.jsonl` });
+  });
+
+  it('has the length and the price of its window', async () => {
+    await create({ window: oneHour });
+    await create({ window: oneWeek });
+    await create();
+    expect(
+      created.map(({ batch }) => [batch.windowMs, batch.expiresAt - 1_000_000, batch.priceFactor]),
+    ).toEqual([
+      [hour, hour, 0.8],
+      [168 * hour, 168 * hour, 0.4],
+      [24 * hour, 24 * hour, 0.5],
+    ]);
+  });
+
+  it('is refused in a short window that it would miss, with the earliest time and the windows that it would meet', async () => {
+    outcome = { outcome: 'not_replayed' };
+    rate = 1;
+    ahead = 3_600;
+    await expect(create({ window: oneHour })).rejects.toMatchObject({
+      code: 'window_too_short',
+      status: 422,
+      param: 'completion_window',
+      message:
+        'completion_window: the batch would miss the window of 1h: it would be done at 1970-01-01T01:18:20Z at the earliest. Windows that can be met: 12h, 24h, 7d.',
+    });
+    expect(created.map(({ replayOnly }) => replayOnly)).toEqual([true]);
+    ahead = 7 * 24 * 3_600;
+    await expect(create({ window: twelveHours })).rejects.toThrow('No window can be met now.');
+  });
+
+  it('is accepted in a short window that it meets, or of which nothing is known', async () => {
+    rate = 1;
+    ahead = 3_500;
+    await create({ window: oneHour });
+    [rate, ahead] = [null, 1e9];
+    await create({ window: oneHour });
+    expect(created.map(({ replayOnly }) => replayOnly)).toEqual([undefined, undefined]);
+  });
+
+  it.each([[undefined], [oneDay], [oneWeek]])(
+    'is never refused for load in a window of a day and more',
+    async (window) => {
+      [rate, ahead] = [1, 1e9];
+      await create({ ...(window && { window }) });
+      expect(created.map(({ replayOnly }) => replayOnly)).toEqual([undefined]);
+    },
+  );
+
+  it('returns the batch of a repeated request, although its window can no longer be met', async () => {
+    outcome = { outcome: 'replayed', id: 'batch_first' };
+    [rate, ahead] = [1, 1e9];
+    expect(await create({ window: oneHour })).toEqual({ id: 'batch_first', replayed: true });
+  });
+
+  it.each([
+    ['the old one', hour, undefined, oneHour],
+    ['the default, where that is not offered any more', 2 * hour, undefined, oneDay],
+    ['the default, where the old one is unknown', null, undefined, oneDay],
+    ['the named one', hour, oneWeek, oneWeek],
+    ['the default, where it is named', hour, null, oneDay],
+  ])('of failed lines has the window of %s', async (_what, windowMs, window, expected) => {
+    const of = { ...(await created0()), windowMs };
+    const lines = (async function* () {})();
+    await retryBatch(deps, caller, { of, lines, ...(window !== undefined && { window }) }, undefined);
+    expect(created.at(-1)!.batch).toMatchObject({
+      retryOf: of.id,
+      windowMs: expected.ms,
+      priceFactor: expected.priceFactor,
+    });
   });
 
   it('removes an inline input that names another endpoint', async () => {

@@ -1,22 +1,17 @@
 import type { CreateBatch } from '../../core/batch.ts';
+import { defaultWindow } from '../../core/batch-window.ts';
 import type { Caller } from '../../core/org.ts';
 import { addUsage, noUsage } from '../../core/usage.ts';
 import type { DryRun } from '../../wire/batch/present.ts';
+import { type BatchInput, openInput, openRetry, refreshPeerModels, type Retry } from './batch-input.ts';
 import { type CountDeps, countInput } from './count-input.ts';
-import {
-  type BatchInput,
-  type CreateDeps,
-  freezePrices,
-  openInput,
-  openRetry,
-  refreshPeerModels,
-  priorityFor,
-  type Retry,
-  windowOf,
-} from './create.ts';
-import { forecast, type ForecastDeps } from './forecast.ts';
+import { priorityFor } from './create.ts';
+import type { CreateDeps } from './create-deps.ts';
 import { estimatedAmount, estimateUsage } from './estimate.ts';
+import type { ForecastDeps } from './forecast.ts';
+import { freezePrices } from './freeze-prices.ts';
 import { quotaOf } from './quota.ts';
+import { forecastWindows, retriedWindow, windowRefusal } from './windows.ts';
 
 export interface DryRunDeps {
   creating: CreateDeps;
@@ -33,33 +28,40 @@ export async function dryRun(deps: DryRunDeps, caller: Caller, input: CreateBatc
 /** Counts and prices the lines of a retry, without storing anything. */
 export async function retryDryRun(deps: DryRunDeps, caller: Caller, retry: Retry): Promise<DryRun> {
   const opened = await openRetry(deps.creating, caller, retry, { isDiscarded: true });
-  return estimate(deps, caller, retry.of, opened);
+  const window = retriedWindow(deps.creating.batch.windows, retry.window, retry.of);
+  return estimate(deps, caller, { ...retry.of, ...(window && { window }) }, opened);
 }
 
 async function estimate(
   deps: DryRunDeps,
   caller: Caller,
-  { endpoint, priority }: Pick<CreateBatch, 'endpoint' | 'priority'>,
+  { endpoint, priority, window: named }: Pick<CreateBatch, 'endpoint' | 'priority' | 'window'>,
   opened: BatchInput,
 ): Promise<DryRun> {
   const { catalog, batch, billingClock, clock } = deps.creating;
   const { prices, counted } = await priceAndCount(deps, caller, opened);
   const byRates = estimateUsage(opened.index, (name) => prices[catalog.idOf(name)]!, counted);
+  const forecasts = await forecastWindows(deps.forecasting, caller, batch.windows, {
+    index: opened.index,
+    priority: priorityFor(caller, priority),
+    now: clock.now(),
+  });
+  const quotes = forecasts.map((each) => ({
+    ...each,
+    amount: estimatedAmount(byRates, each.window.priceFactor),
+  }));
+  const chosen = named ?? defaultWindow(batch.windows);
+  const refused = windowRefusal(named, forecasts);
+  const quota = await quotaOf(deps.creating, caller, opened, billingClock.now());
   return {
     endpoint,
     total: opened.index.count,
-    forecast: await forecast(deps.forecasting, caller, {
-      index: opened.index,
-      ...windowOf(clock.now(), batch.completionWindowMs, {
-        est: opened.index.est.reduce((sum, tokens) => sum + tokens, 0),
-        priority: priorityFor(caller, priority),
-      }),
-    }),
-    quota: await quotaOf(deps.creating, caller, opened, billingClock.now()),
+    ...quotes.find(({ window }) => window === chosen)!,
+    quotes,
+    quota: { ...quota, refusals: [...(refused ? [refused] : []), ...quota.refusals] },
     warnings: opened.file.warnings,
     exactInput: counted.every((tokens) => tokens !== undefined),
     usage: [...byRates.values()].reduce(addUsage, noUsage),
-    amount: estimatedAmount(byRates, batch.priceFactor),
     listAmount: estimatedAmount(byRates, 1),
   };
 }

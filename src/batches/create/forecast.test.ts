@@ -27,7 +27,7 @@ const open = (model: string, tokens: number, orgId = 'org_a'): BatchWork => ({
   msLeft: hour,
 });
 
-function ask(
+async function ask(
   more: {
     work?: BatchWork[];
     rates?: Record<string, number>;
@@ -44,12 +44,19 @@ function ask(
     timesOf: () => ({ now, from: now, hours: undefined, ...times }),
     idOf: (name) => (name === 'alias' ? 'm' : name),
   };
-  return forecast(deps, { orgId: 'org_a' }, { index, due: now, expiresAt: now + window });
+  const [found] = await forecast(deps, { orgId: 'org_a' }, index, [{ due: now, expiresAt: now + window }]);
+  return found!;
 }
 
 describe('the forecast of a new batch', () => {
   it('is the time of its slowest model at the measured rate', async () => {
-    expect(await ask()).toEqual({ eta: now + 6_000, tokensAhead: 0, atRisk: false, waiting: null });
+    expect(await ask()).toEqual({
+      eta: now + 6_000,
+      earliest: now + 6_000,
+      tokensAhead: 0,
+      atRisk: false,
+      waiting: null,
+    });
     expect(await ask({ rates: { m: 10, n: 1 } })).toMatchObject({ eta: now + 40_000 });
   });
 
@@ -62,13 +69,35 @@ describe('the forecast of a new batch', () => {
     expect(await ask({ work })).toMatchObject({ eta: now + 27_000, tokensAhead: 30 + 180 });
   });
 
+  it('is made for several places at once, and reads the weights only beside other orgs', async () => {
+    let read = 0;
+    const deps: ForecastDeps = {
+      openWork: async () => ({ work: [{ ...open('m', 40), due: now }], rateOf: () => 10 }),
+      weights: async () => new Map([['org_b', ++read]]),
+      waiting: () => null,
+      timesOf: () => ({ now, from: now, hours: undefined }),
+      idOf: (name) => name,
+    };
+    const places = [now - 1, now].map((due) => ({ due, expiresAt: now + hour }));
+    const found = await forecast(deps, { orgId: 'org_a' }, { ...index, models: ['m', 'm'] }, places);
+    expect(found.map(({ tokensAhead }) => tokensAhead)).toEqual([0, 40]);
+    expect(read).toBe(0);
+  });
+
   it('is at risk after its window', async () => {
     expect((await ask({ window: 5_999 })).atRisk).toBe(true);
     expect((await ask({ window: 6_000 })).atRisk).toBe(false);
   });
 
   it('is unknown without the rate of a model, and while one waits', async () => {
-    expect(await ask({ rates: { m: 10 } })).toMatchObject({ eta: null, atRisk: false, waiting: null });
+    expect(await ask({ rates: { m: 10 } })).toMatchObject({
+      eta: null,
+      earliest: now + 6_000,
+      atRisk: false,
+      waiting: null,
+    });
+    // The known part alone is late.
+    expect(await ask({ rates: { m: 10 }, window: 5_999 })).toMatchObject({ eta: null, atRisk: true });
     const waiting: Waiting = { reason: 'drained', message: 'No.', since: now };
     const ofN = (model: string) => (model === 'n' ? waiting : null);
     expect(await ask({ waiting: ofN })).toMatchObject({ eta: null, waiting });
@@ -83,6 +112,14 @@ describe('the forecast of a new batch', () => {
       atRisk: true,
       waiting,
     });
+    // Without a rate, it is late where no hours remain.
+    const closed = { rates: {}, times: { hours }, waiting: () => waiting };
+    expect(await ask({ ...closed, window: 10 * hour })).toMatchObject({
+      eta: null,
+      earliest: now + 10 * hour + 1,
+      atRisk: true,
+    });
+    expect(await ask({ ...closed, window: 10 * hour + 1 })).toMatchObject({ eta: null, atRisk: false });
     expect(await ask({ times: { from: now + hour } })).toMatchObject({ eta: now + hour + 6_000 });
   });
 });

@@ -5,7 +5,7 @@ import type { Waiting } from '../../core/waiting.ts';
 import type { BatchWork } from '../../core/work-left.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Forecast } from '../../wire/batch/present.ts';
-import type { RunTimes } from '../deadline-risk.ts';
+import { type RunTimes, timeLeft } from '../deadline-risk.ts';
 import { tokensByModel } from './quota.ts';
 
 export interface ForecastDeps {
@@ -19,36 +19,62 @@ export interface ForecastDeps {
   idOf: (model: string) => string;
 }
 
-/** Estimates when a new batch would be done, at the measured rates and with the work that is open now. */
+/** Place in the queue, and window, that a new batch may have. */
+export interface Place {
+  due: number;
+  expiresAt: number;
+}
+
+/**
+ * Estimates when a new batch would be done at each of these places, at the measured rates and with the work that is open now.
+ * @returns forecasts in the order of the places
+ */
 export async function forecast(
   deps: ForecastDeps,
   caller: Pick<Caller, 'orgId' | 'weight'>,
-  { index, due, expiresAt }: { index: InputIndex; due: number; expiresAt: number },
-): Promise<Forecast> {
+  index: InputIndex,
+  places: readonly Place[],
+): Promise<Forecast[]> {
   const { orgId, weight = 1 } = caller;
-  const [{ work, rateOf }, weights] = await Promise.all([deps.openWork(), deps.weights()]);
+  const { work, rateOf } = await deps.openWork();
+  const isShared = work.some((each) => each.orgId !== orgId);
+  const weights = isShared ? await deps.weights() : new Map<string, number>();
   const weightOf = (id: string) => weights.get(id) ?? 1;
-  const parts = Object.entries(tokensByModel(index, deps.idOf)).map(([model, tokens]) => {
+  const models = Object.entries(tokensByModel(index, deps.idOf)).map(([model, tokens]) => ({
+    tokens,
+    open: work.filter((each) => each.model === model),
+    rate: rateOf(model),
+    waiting: deps.waiting(orgId, model),
+    times: deps.timesOf(orgId, model),
+  }));
+
+  function partAt(
+    { due, expiresAt }: Place,
+    { tokens, open, rate, waiting, times }: (typeof models)[number],
+  ) {
     const added: AddedWork = { orgId, weight, due, tokens };
-    const ahead = tokensAhead(
-      work.filter((each) => each.model === model),
-      added,
-      weightOf,
-    );
-    const waiting = deps.waiting(orgId, model);
-    const { from, hours } = deps.timesOf(orgId, model);
-    const rate = rateOf(model);
+    const ahead = tokensAhead(open, added, weightOf);
+    const { from, hours } = times;
     // The rate so far does not tell when a model takes requests again; hours do.
     const isKnown = rate !== null && (waiting === null || waiting.reason === 'hours');
-    const eta = isKnown ? timeAfterRunning(hours, from, ((ahead + tokens) * 1_000) / rate) : null;
-    return { ahead, waiting, eta: eta !== null && Number.isFinite(eta) ? Math.round(eta) : null };
+    const end = isKnown ? timeAfterRunning(hours, from, ((ahead + tokens) * 1_000) / rate) : null;
+    const eta = end !== null && Number.isFinite(end) ? Math.round(end) : null;
+    // Whatever the rate, nothing runs outside the hours.
+    const isLate = eta === null ? timeLeft({ expiresAt }, times) === 0 : eta > expiresAt;
+    const start = isLate ? timeAfterRunning(hours, from, 1) : Number.POSITIVE_INFINITY;
+    return { ahead, eta, isLate, earliest: eta ?? (Number.isFinite(start) ? Math.round(start) : null) };
+  }
+
+  return places.map((place) => {
+    const parts = models.map((model) => partAt(place, model));
+    const ends = parts.flatMap(({ earliest }) => earliest ?? []);
+    const earliest = ends.length === 0 ? null : Math.max(...ends);
+    return {
+      eta: parts.every(({ eta }) => eta !== null) ? earliest : null,
+      earliest,
+      tokensAhead: Math.round(parts.reduce((sum, { ahead }) => sum + ahead, 0)),
+      atRisk: parts.some(({ isLate }) => isLate),
+      waiting: models.find(({ waiting }) => waiting !== null)?.waiting ?? null,
+    };
   });
-  const etas = parts.flatMap(({ eta }) => eta ?? []);
-  const eta = etas.length === parts.length ? Math.max(...etas) : null;
-  return {
-    eta,
-    tokensAhead: Math.round(parts.reduce((sum, { ahead }) => sum + ahead, 0)),
-    atRisk: eta !== null && eta > expiresAt,
-    waiting: parts.find(({ waiting }) => waiting !== null)?.waiting ?? null,
-  };
 }

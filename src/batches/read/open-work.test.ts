@@ -94,6 +94,22 @@ describe('the work left', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('is read again before its second is over, when a batch was created meanwhile', async () => {
+    await work.read();
+    open = [batch('b'), batch('c')];
+    lines = [sums('b'), sums('c')];
+    expect((await work.read()).models).toMatchObject([{ requests: 10 }]);
+    work.forget();
+    expect((await work.read()).models).toMatchObject([{ requests: 20 }]);
+    // A report that was being read then may lack the batch, and is not given again.
+    await clock.advance(1_000);
+    const reading = work.read();
+    work.forget();
+    open = [];
+    await reading;
+    expect((await work.read()).models).toEqual([]);
+  });
+
   it('is summed under the id of a model, whichever of its names a batch froze', async () => {
     open = [batch('b'), batch('c')];
     lines = [sums('b'), sums('c', 'alias')];

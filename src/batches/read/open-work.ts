@@ -54,10 +54,20 @@ export class OpenWork {
   async read(): Promise<OpenWorkReport> {
     const at = this.#deps.clock.monotonic();
     if (this.#last && at - this.#last.at < currentMs) return this.#last.report;
-    this.#reading ??= this.#read().finally(() => (this.#reading = null));
-    const report = await this.#reading;
-    this.#last = { report, at };
-    return report;
+    const reading = (this.#reading ??= this.#read());
+    try {
+      const report = await reading;
+      if (reading === this.#reading) this.#last = { report, at };
+      return report;
+    } finally {
+      if (reading === this.#reading) this.#reading = null;
+    }
+  }
+
+  /** Makes the next report include batches that were created before this call. */
+  forget(): void {
+    this.#reading = null;
+    this.#last = null;
   }
 
   async #read(): Promise<OpenWorkReport> {

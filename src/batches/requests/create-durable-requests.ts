@@ -7,7 +7,7 @@ import type { Caller } from '../../core/org.ts';
 import { defaultTagName } from '../../core/usage-tag.ts';
 import { type LinePlace, lineRequestId, placeInGroup } from '../../core/request-group.ts';
 import type { ClaimedBatch } from '../../store/contract/claim.ts';
-import type { CreateDeps } from '../create/create.ts';
+import type { CreateDeps } from '../create/create-deps.ts';
 import { limitExceeded, limitsFor } from '../create/quota.ts';
 import { failedResult } from '../lines/line-result.ts';
 import type { DurableRequest, DurableRequests, SubmittedRequest } from './durable-requests.ts';

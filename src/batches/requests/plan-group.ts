@@ -1,4 +1,5 @@
 import { type Batch, type Chunk, newBatch } from '../../core/batch.ts';
+import { type BatchWindows, defaultWindow } from '../../core/batch-window.ts';
 import { priorities } from '../../core/limits.ts';
 import type { Caller } from '../../core/org.ts';
 import { lineRequestId } from '../../core/request-group.ts';
@@ -7,8 +8,10 @@ import { IndexBuilder } from '../../files/index-builder.ts';
 import { tagOf } from '../../core/usage-tag.ts';
 import type { GroupedRequest } from '../../store/contract/requests.ts';
 import { lineFormats, type LinePrompt } from '../../wire/batch/line-formats.ts';
-import { type CreateDeps, freezePrices, windowOf } from '../create/create.ts';
+import type { CreateDeps } from '../create/create-deps.ts';
+import { freezePrices } from '../create/freeze-prices.ts';
 import { planChunks } from '../create/plan.ts';
+import { placeIn } from '../create/windows.ts';
 import type { LineResponse } from '../../wire/batch/line-response.ts';
 import type { DurableRequest } from './durable-requests.ts';
 
@@ -51,7 +54,7 @@ const encoder = new TextEncoder();
  * @throws ApiError for a model that the caller may not use
  */
 export function planGroup(
-  deps: Pick<CreateDeps, 'catalog' | 'ids' | 'clock' | 'billingClock'> & { batch: { priceFactor: number } },
+  deps: Pick<CreateDeps, 'catalog' | 'ids' | 'clock' | 'billingClock'> & { batch: { windows: BatchWindows } },
   caller: Caller,
   prepared: readonly PreparedRequest[],
 ): PlannedGroup {
@@ -98,13 +101,14 @@ export function planGroup(
     metadata: null,
     tag,
     prices: freezePrices(catalog, caller, { endpoint, models: [model] }, billingClock.now()),
-    priceFactor: tier === 'flex' ? settings.priceFactor : 1,
+    priceFactor: tier === 'flex' ? defaultWindow(settings.windows).priceFactor : 1,
+    windowMs: timeoutMs,
     warnings: [],
     retryOf: null,
     tier,
     resultTtlMs: 0,
     createdAt: now,
-    ...windowOf(now, timeoutMs, { est, priority }),
+    ...placeIn(timeoutMs, now, { est, priority }),
   });
   return { group, chunks: planChunks(id, built, catalog.idOf, chunkSize), requests };
 }

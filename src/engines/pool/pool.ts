@@ -17,7 +17,7 @@ export interface PoolOptions {
   isShared?: boolean;
   /** Longest wait of an interactive request for a slot. */
   queueMs?: number;
-  /** Window of the batches; a `retry-after` is cut short so that a batch can still run after it. */
+  /** Shortest window of the batches; a `retry-after` is cut short so that a batch can still run after it. */
   windowMs?: number;
   clock: Clock;
   random: Random;

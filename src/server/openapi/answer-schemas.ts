@@ -96,7 +96,9 @@ const batchFields = {
   input_file_id: t.string(),
   output_file_id: t.stringOrNull(),
   error_file_id: t.stringOrNull(),
-  completion_window: t.string({ description: 'Time from created_at to expires_at, such as 24h.' }),
+  completion_window: t.string({
+    description: 'Window of the batch, such as 24h: the time from created_at to expires_at.',
+  }),
   retry_of: t.stringOrNull({ description: 'Batch whose failed requests this one runs again.' }),
   errors: t.orNull(t.anyObject({ description: 'Errors of the batch as a whole.' })),
   created_at: batchInstant,
@@ -171,6 +173,7 @@ export const batchHistorySchema = titled('BatchHistory', {
 export const estimateSchema = titled('BatchEstimate', {
   object: t.literal('batch.estimate'),
   endpoint: t.oneOf(batchEndpoints),
+  completion_window: t.string({ description: 'Window of the request. cost and forecast are for this one.' }),
   request_counts: counts,
   usage: t.object(tokens),
   exact_input: t.boolean({
@@ -195,6 +198,27 @@ export const estimateSchema = titled('BatchEstimate', {
         'When the batch would be done if it were created now, at the rates measured in the last minutes, with the batches that are open.',
       ...closed,
     },
+  ),
+  windows: t.array(
+    t.object(
+      {
+        completion_window: t.string(),
+        cost,
+        can_be_met: t.booleanOrNull({
+          description:
+            'False if the batch would miss the window; null while that is unknown. A window shorter than 24h that cannot be met is refused.',
+        }),
+        eta: {
+          ...batchInstantOrNull,
+          description: 'Time at which the batch would be done, at the earliest if it would miss the window.',
+        },
+        tokens_ahead: t.integer({
+          description: 'Estimated tokens of other batches that are completed before.',
+        }),
+      },
+      closed,
+    ),
+    { description: 'Price and forecast in each window that the configuration offers, shortest first.' },
   ),
   quota: t.object(
     {

@@ -118,7 +118,7 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     async handle(incoming, services) {
       const { param, body, surface } = incoming;
       const { accounts, batches } = services;
-      const { options, dryRun } = parseRetry(body.text);
+      const { options, dryRun } = parseRetry(body.text, batches.windows);
       const owner = await batches.asOwner(param);
       if (dryRun)
         return json(200, presentEstimate(await batches.retryDryRun(owner, param, options), surface.dates));

@@ -34,7 +34,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     async handle(incoming, { batches }) {
       const { caller, body, surface } = incoming;
       const { rules, ignoresModel } = surface;
-      const steps = parseCreateBatch(body.utf8(), rules, { windowMs: batches.windowMs, ignoresModel });
+      const steps = parseCreateBatch(body.utf8(), rules, { windows: batches.windows, ignoresModel });
       const { input: parsed, dryRun } = await heavySlices.run(caller.orgId, steps);
       const input = { ...parsed, rules };
       if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input), surface.dates));
@@ -96,7 +96,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
     otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
     async handle(incoming, { batches }) {
       const { caller, param, body, surface } = incoming;
-      const { options, dryRun } = parseRetry(body.text);
+      const { options, dryRun } = parseRetry(body.text, batches.windows);
       if (dryRun)
         return json(200, presentEstimate(await batches.retryDryRun(caller, param, options), surface.dates));
       const { batch, replayed } = await batches.retry(caller, param, options, retryToken(incoming, options));
@@ -136,9 +136,10 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
   },
 ]);
 
-/** Token of a retry, which depends on the batch and the codes, in any order. */
-export function retryToken(incoming: Incoming, { codes }: RetryOptions): IdempotencyToken {
-  const of = [incoming.param, ...(codes ?? []).toSorted()].join(' ');
+/** Token of a retry, which depends on the batch, the codes in any order, and the window. */
+export function retryToken(incoming: Incoming, { codes, window }: RetryOptions): IdempotencyToken {
+  const ms = window === undefined ? [] : [`window=${window?.ms ?? 'default'}`];
+  const of = [incoming.param, ...(codes ?? []).toSorted(), ...ms].join(' ');
   return idempotencyTokens(incoming, 'retries')(createHash('sha256').update(of).digest('hex'));
 }
 

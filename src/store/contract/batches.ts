@@ -13,6 +13,7 @@ import type { ErrorSummary } from './results.ts';
 export type CreateBatchOutcome =
   | CreateOutcome
   | { outcome: 'input_missing' }
+  | { outcome: 'not_replayed' }
   | { outcome: 'limit_exceeded'; exceeded: QueueLimit[] }
   | { outcome: 'too_much_stored'; quota: keyof FileByteLimits }
   | { outcome: 'budget_used_up'; budget: SpentBudget };
@@ -71,6 +72,8 @@ export interface BatchStore {
       /** Time of bills, for the month of budgets; `now` if absent. */
       billedAt?: number;
       storage?: FileByteLimits;
+      /** True to create nothing, and only return the batch that `creation` created before: `replayed` or `not_replayed`. */
+      replayOnly?: boolean;
     },
   ): Promise<CreateBatchOutcome>;
   get(orgId: string, id: string): Promise<Batch | undefined>;

@@ -21,6 +21,7 @@ import { requestGroups } from './0018-request-groups.ts';
 import { fieldWarnings } from './0019-field-warnings.ts';
 import { deletedBatches } from './0020-deleted-batches.ts';
 import { keyTiers } from './0021-key-tiers.ts';
+import { batchWindows } from './0022-batch-windows.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -46,6 +47,7 @@ export const migrations: readonly Migration[] = [
   fieldWarnings,
   deletedBatches,
   keyTiers,
+  batchWindows,
 ];
 
 /**

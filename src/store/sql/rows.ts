@@ -19,7 +19,7 @@ export const batches = tableOf<BatchRow, 'search'>('batches', {
   damaged: { prices: {}, errors: [], warnings: [] },
 })(
   'id orgId keyId keyFamily endpoint status total ok err est priority due closing acceptUntil inputFileId inputName outputFileId errorFileId model metadata',
-  'tag prices priceFactor errors warnings pausedAt pausedMs atRiskAt retryOf tier resultTtlMs createdAt inProgressAt expiresAt',
+  'tag prices priceFactor errors warnings pausedAt pausedMs atRiskAt retryOf tier resultTtlMs windowMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt search',
 );
 

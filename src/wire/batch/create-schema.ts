@@ -25,7 +25,7 @@ const fields = {
     description: `${defaultEndpoints.join(' and ')}; others if batch.endpoints in the configuration enables them.`,
   }),
   completion_window: t.string({
-    description: '24h or the value of batch.completion_window in the configuration; both mean the latter.',
+    description: '24h, or another window of the configuration (batch.windows), such as 1h.',
   }),
   'input_file_id?': t.stringOrNull({ description: 'An uploaded file with purpose batch.' }),
   'metadata?': t.orNull(

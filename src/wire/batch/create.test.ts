@@ -12,14 +12,25 @@ const byFile = { ...frame, input_file_id: 'file-1' };
 const request = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm' } };
 const text = (value: object) => JSON.stringify(value);
 
-const twoDays = { windowMs: 172_800_000 };
+const day = 86_400_000;
+const twoDays = { windows: [{ ms: 2 * day, priceFactor: 0.5 }] } as const;
+const several = {
+  windows: [
+    { ms: 3_600_000, priceFactor: 0.8 },
+    { ms: day, priceFactor: 0.5 },
+    { ms: 7 * day, priceFactor: 0.4 },
+  ],
+} as const;
 
 type Options = Partial<BatchRules & CreateBatchOptions>;
 
 /** The parsed body, its requests as text, and the number of pauses while it is read. */
-function read(body: string, { windowMs = 86_400_000, ignoresModel, ...rules }: Options = {}) {
+function read(
+  body: string,
+  { windows = [{ ms: day, priceFactor: 0.5 }], ignoresModel, ...rules }: Options = {},
+) {
   const bytes = new TextEncoder().encode(body);
-  const steps = parseCreateBatch(bytes, { ...usualRules, ...rules }, { windowMs, ignoresModel });
+  const steps = parseCreateBatch(bytes, { ...usualRules, ...rules }, { windows, ignoresModel });
   let pauses = 0;
   let step = steps.next();
   for (; !step.done; step = steps.next()) pauses += 1;
@@ -116,6 +127,22 @@ describe('a create-batch body', () => {
     expect(() => parse(text({ ...byFile, completion_window: '1h' }), twoDays)).toThrow(
       'completion_window: expected "24h" or "48h", got "1h"',
     );
+  });
+
+  it.each([
+    ['24h', undefined],
+    ['1d', undefined],
+    ['1h', 0.8],
+    ['60m', 0.8],
+    ['168h', 0.4],
+  ])('takes %s for one of several windows, and 24h for the default one', (window, priceFactor) => {
+    const body = text({ ...byFile, completion_window: window });
+    expect(parse(body, several).input.window?.priceFactor).toBe(priceFactor);
+  });
+
+  it('names all windows, and 24h, for one that is not offered', () => {
+    const body = text({ ...byFile, completion_window: '2h' });
+    expect(() => parse(body, several)).toThrow('expected "1h" or "24h" or "7d", got "2h"');
   });
 
   it('names what clients of Azure and LiteLLM send', () => {

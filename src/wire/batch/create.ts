@@ -1,8 +1,7 @@
 import { isObject, omitNullish } from '../../base/fields.ts';
 import { type BatchRules, type CreateBatch, endpointOf } from '../../core/batch.ts';
-import { formatExactDuration, parseDuration } from '../../base/duration.ts';
-import { ApiError, type Fault, invalid } from '../../core/errors.ts';
-import { describe } from '../schema/explain.ts';
+import type { BatchWindows } from '../../core/batch-window.ts';
+import { ApiError, invalid } from '../../core/errors.ts';
 import { hasLoneSurrogate } from '../json/line-text.ts';
 import { parseJson, readJson } from '../json/parse.ts';
 import { type JsonSpan, findMember, scanJson } from '../json/scan.ts';
@@ -11,18 +10,18 @@ import { faultsError, validator } from '../schema/validate.ts';
 import { loneSurrogate, endpointFault } from './line-faults.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
+import { readWindow } from './window.ts';
 
 /** Limits of inline requests. */
 export type RequestLimits = Pick<BatchRules, 'requests' | 'inlineBytes'>;
 
 export interface CreateBatchOptions {
-  windowMs: number;
+  /** Offered windows. */
+  windows: BatchWindows;
   /** True to ignore a field `model`, which some clients send. */
   ignoresModel?: boolean | undefined;
 }
 
-/** Sent by all clients, and the default of the configuration. */
-const usualWindow = '24h';
 /** Bytes processed between two pauses. */
 const pauseEvery = 131_072;
 /** Limit of the body without its requests. */
@@ -56,7 +55,7 @@ const carriageReturn = 0x0d;
 export function* parseCreateBatch(
   bytes: Uint8Array,
   rules: BatchRules,
-  { windowMs, ignoresModel = false }: CreateBatchOptions,
+  { windows, ignoresModel = false }: CreateBatchOptions,
 ): Generator<undefined, { input: CreateBatch; dryRun: boolean }> {
   const { scan, value } = yield* readFrame(bytes, rules);
   if (ignoresModel && isObject(value)) delete value['model'];
@@ -72,8 +71,8 @@ export function* parseCreateBatch(
     });
   const model = faults.find(({ param }) => param === 'model');
   if (model) model.message = 'unknown field: set the model in the body of each request';
-  const window = windowFault(frame.completion_window, windowMs);
-  if (window) faults.push(window);
+  const { window, fault } = readWindow(frame.completion_window, windows);
+  if (fault) faults.push(fault);
   if (faults.length > 0) throw faultsError(faults);
 
   const metadata = readMetadata(bytes, scan, frame);
@@ -93,17 +92,9 @@ export function* parseCreateBatch(
     outputExpiresAfterSeconds,
     priority,
     isStrict,
+    window,
   });
   return { input: { endpoint: endpoint!, ...given }, dryRun: frame.dry_run === true };
-}
-
-/** Fault of a window that is neither the configured one nor 24h, which clients with a fixed value send. */
-function windowFault(window: unknown, windowMs: number): Fault | undefined {
-  if (typeof window !== 'string' || window === usualWindow || parseDuration(window) === windowMs)
-    return undefined;
-  const known = [...new Set([usualWindow, formatExactDuration(windowMs)])].map((name) => `"${name}"`);
-  const message = `expected ${known.join(' or ')}, got ${describe(window)}`;
-  return { param: 'completion_window', code: 'validation_error', message };
 }
 
 /** Parses the body around its requests, and finds their positions. @throws ApiError as `parseCreateBatch` */

@@ -31,6 +31,7 @@ const batch: Batch = {
   tag: '',
   prices: {},
   priceFactor: 0.5,
+  windowMs: 86_400_000,
   errors: [],
   warnings: [],
   pausedAt: null,
@@ -187,6 +188,9 @@ describe('a batch as clients see it', () => {
     const owner = { orgId: 'org_a', keyId: 'key_a' };
     const budget = { ...owner, amount, spent, period: 'month', usedUpAt: null } as const;
     const refusal = new ApiError('rate_limit_exceeded', 'Full.');
+    const unknown = { eta: null, earliest: created, tokensAhead: 2, atRisk: false, waiting: null };
+    const late = { ...unknown, atRisk: true };
+    const inTime = { ...unknown, eta: created };
     const estimate = presentEstimate(
       {
         endpoint: '/v1/embeddings',
@@ -196,7 +200,13 @@ describe('a batch as clients see it', () => {
         warnings: [],
         amount: 5n,
         listAmount: 10n,
-        forecast: { eta: created, tokensAhead: 9, atRisk: true, waiting: null },
+        window: { ms: 604_800_000, priceFactor: 0.5 },
+        forecast: { eta: created, earliest: created, tokensAhead: 9, atRisk: true, waiting: null },
+        quotes: [
+          { window: { ms: 5_400_000, priceFactor: 0.8 }, amount: 8n, forecast: late },
+          { window: { ms: 172_800_000, priceFactor: 0.5 }, amount: 5n, forecast: unknown },
+          { window: { ms: 604_800_000, priceFactor: 0.4 }, amount: 4n, forecast: inTime },
+        ],
         quota: { limits, budgets: [budget], refusals: [refusal] },
       },
       'unix',
@@ -207,6 +217,31 @@ describe('a batch as clients see it', () => {
       at_risk: true,
       waiting: null,
     });
+    const seconds = Math.floor(created / 1000);
+    const costOf = (usd: string) => ({ currency: 'USD', amount: usd, list_amount: '0.00000001' });
+    expect(estimate.windows).toEqual([
+      {
+        completion_window: '90m',
+        cost: costOf('0.000000008'),
+        can_be_met: false,
+        eta: seconds,
+        tokens_ahead: 2,
+      },
+      {
+        completion_window: '48h',
+        cost: costOf('0.000000005'),
+        can_be_met: null,
+        eta: null,
+        tokens_ahead: 2,
+      },
+      {
+        completion_window: '7d',
+        cost: costOf('0.000000004'),
+        can_be_met: true,
+        eta: seconds,
+        tokens_ahead: 2,
+      },
+    ]);
     expect(estimate.quota).toEqual({
       fits: false,
       reasons: [{ code: 'rate_limit_exceeded', message: 'Full.' }],
@@ -217,6 +252,7 @@ describe('a batch as clients see it', () => {
     });
     expect(estimate).toMatchObject({
       object: 'batch.estimate',
+      completion_window: '7d',
       request_counts: { total: 5, completed: 0, failed: 0 },
       cost: { amount: '0.000000005', list_amount: '0.00000001' },
     });

@@ -1,5 +1,5 @@
-import { formatExactDuration } from '../../base/duration.ts';
 import type { Batch, BatchEndpoint, DateForm } from '../../core/batch.ts';
+import { type BatchWindow, windowName } from '../../core/batch-window.ts';
 import { batchName } from '../../core/batch-search.ts';
 import type { SpentBudget } from '../../core/budget.ts';
 import type { ApiError } from '../../core/errors.ts';
@@ -44,9 +44,13 @@ export interface DryRun {
   /** True if the engines counted all input tokens; else some are estimated. */
   exactInput: boolean;
   warnings: readonly FieldWarning[];
+  /** Window that the request names, or the default one; `amount` and `forecast` are for this one. */
+  window: BatchWindow;
   amount: bigint;
   listAmount: bigint;
   forecast: Forecast;
+  /** Price and forecast in each of the offered windows, shortest first. */
+  quotes: readonly WindowQuote[];
   /** Limits and budgets that the batch would count against, and the errors with which it would be refused now. */
   quota: {
     limits: readonly QuotaLimit[];
@@ -55,10 +59,20 @@ export interface DryRun {
   };
 }
 
+/** Offer of a window for a new batch. */
+interface WindowQuote {
+  window: BatchWindow;
+  /** Nano-dollars. */
+  amount: bigint;
+  forecast: Forecast;
+}
+
 /** When a new batch would be done, at the measured rates. */
 export interface Forecast {
   /** Epoch milliseconds; null while a rate is unknown or a model takes no requests. */
   eta: number | null;
+  /** Instant before which the batch will not be done, as far as it is known; `eta` if that is known. */
+  earliest: number | null;
   /** Estimated tokens of other batches that are completed before. */
   tokensAhead: number;
   /** True if the batch would miss its window. */
@@ -84,7 +98,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     input_file_id: batch.inputFileId,
     output_file_id: batch.outputFileId,
     error_file_id: batch.errorFileId,
-    completion_window: windowOf(batch),
+    completion_window: windowName(batch.windowMs ?? formerWindow(batch)),
     retry_of: batch.retryOf,
     errors: errors.length === 0 ? null : { object: 'list', data: errors },
     created_at: instant(batch.createdAt),
@@ -118,10 +132,10 @@ function presentBatchWaiting({ batch, waiting, place }: BatchView, instant: (ms:
   return shown && place ? { ...shown, priority: batch.priority, weight: place.weight } : shown;
 }
 
-/** Window of a batch, rounded to minutes from one hour on, because a clock that jumped shifts it. */
-function windowOf({ createdAt, expiresAt }: Batch): string {
+/** Window of a batch of an earlier version, rounded to minutes from one hour on, because a clock that jumped shifts it. */
+function formerWindow({ createdAt, expiresAt }: Batch): number {
   const ms = expiresAt - createdAt;
-  return formatExactDuration(ms < 3_600_000 ? ms : Math.round(ms / 60_000) * 60_000);
+  return ms < 3_600_000 ? ms : Math.round(ms / 60_000) * 60_000;
 }
 
 /** Batch resource as JSON text. The metadata is inserted unparsed, so that its numbers keep every digit. */
@@ -143,6 +157,7 @@ export function presentEstimate(estimate: DryRun, dates: DateForm) {
   return {
     object: 'batch.estimate',
     endpoint: estimate.endpoint,
+    completion_window: windowName(estimate.window.ms),
     request_counts: { total: estimate.total, completed: 0, failed: 0 },
     usage: presentTokens(estimate.usage),
     exact_input: estimate.exactInput,
@@ -153,8 +168,23 @@ export function presentEstimate(estimate: DryRun, dates: DateForm) {
       at_risk: atRisk,
       waiting: presentWaiting(waiting, instant),
     },
+    windows: estimate.quotes.map((quote) => presentQuote(quote, estimate, dates)),
     quota: presentQuota(estimate),
     warnings: presentWarnings(estimate.warnings),
+  };
+}
+
+function presentQuote(
+  { window, amount, forecast: { eta, earliest, tokensAhead, atRisk } }: WindowQuote,
+  { listAmount }: DryRun,
+  dates: DateForm,
+) {
+  return {
+    completion_window: windowName(window.ms),
+    cost: presentCost({ amount, listAmount }),
+    can_be_met: atRisk ? false : eta === null ? null : true,
+    eta: nullable(instantFormats[dates])(atRisk ? earliest : eta),
+    tokens_ahead: tokensAhead,
   };
 }
 

@@ -8,6 +8,7 @@ import { createAccounts } from '../../../src/accounts/create-accounts.ts';
 import type { Accounts } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { BatchLimits } from '../../../src/batches/batch-context.ts';
+import type { BatchWindows } from '../../../src/core/batch-window.ts';
 import { createBatches } from '../../../src/batches/create-batches.ts';
 import { createDiskBlobs } from '../../../src/blobs/disk/disk.ts';
 import { createIds } from '../../../src/base/ids.ts';
@@ -118,6 +119,8 @@ interface StartOptions extends Omit<SurfaceOptions, 'limits'> {
   requireDisk?: () => void;
   /** Limits of orgs and keys without limits of their own; none if absent. */
   requestLimits?: Partial<CallerLimits>;
+  /** Completion windows of batches; 24 hours at half price if absent. */
+  windows?: BatchWindows;
   /** Limits on batches of orgs and keys without limits of their own; only 1,000 open batches if absent. */
   queueLimits?: Partial<BatchLimits>;
 }
@@ -135,6 +138,7 @@ export async function startServer(
     requireDisk = () => {},
     requestLimits,
     queueLimits,
+    windows = [{ ms: 86_400_000, priceFactor: 0.5 }],
     dates,
     console,
     ...overrides
@@ -244,9 +248,8 @@ export async function startServer(
     },
     batch: {
       endpoints: batchEndpoints,
-      priceFactor: 0.5,
       resultTtlMs: 2_592_000_000,
-      completionWindowMs: 86_400_000,
+      windows,
       cancelGraceMs: 100,
       lostModelAfterMs: 0,
     },

@@ -180,6 +180,26 @@ export function creationTests(on: Stores): void {
       });
     });
 
+    test('that is a repetition or nothing stores nothing, and is not remembered', async () => {
+      const creation = makeCreation({ token: 'k:/v1/batches:one' });
+      const { inputFileId } = await addBatch(on.store);
+      const batch = makeBatch({ inputFileId });
+      const options = { creation, limits: { org: {}, key: {} }, now: start };
+      const repeated = { ...options, replayOnly: true };
+      expect(await on.store.batches.create(batch, makeChunks(batch), repeated)).toEqual({
+        outcome: 'not_replayed',
+      });
+      expect(await on.store.batches.find(batch.id)).toBeUndefined();
+      expect(await on.store.batches.create(batch, makeChunks(batch), options)).toEqual({
+        outcome: 'created',
+      });
+      const again = makeBatch({ inputFileId });
+      expect(await on.store.batches.create(again, makeChunks(again), repeated)).toEqual({
+        outcome: 'replayed',
+        id: batch.id,
+      });
+    });
+
     test('is forgotten with its file', async () => {
       const [removed, expired] = [makeFile(), makeFile({ expiresAt: start + 1 })];
       const [one, two] = [makeCreation(), makeCreation({ token: 'k:/v1/files:two' })];

@@ -46,7 +46,7 @@ export type Breaker = ReturnType<typeof createBreaker>;
  * first lowers the concurrency (`concurrency-limit.ts`), because the server may only lack slots. If it then refuses much of
  * the reduced load too, it limits its rate.
  * @param jitter in [0, 1), so that processes do not try at the same moment
- * @param windowMs window of the batches
+ * @param windowMs shortest window of the batches
  */
 export function createBreaker(clock: Clock, jitter: () => number, windowMs: number) {
   const maxPauseMs = Math.min(

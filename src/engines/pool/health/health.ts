@@ -11,7 +11,7 @@ export interface ReplicaDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Window of the batches, in milliseconds. */
+  /** Shortest window of the batches, in milliseconds. */
   windowMs: number;
   /** Called when the server may take more requests than before, or none any more. */
   onChange: () => void;

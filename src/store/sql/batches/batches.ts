@@ -42,6 +42,7 @@ export function createBatchRows(db: Db): BatchRows {
         const { inlineFile, creation, limits, now, billedAt = now } = options;
         const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
+        if (options.replayOnly === true) throw new Rollback<CreateBatchOutcome>({ outcome: 'not_replayed' });
         // Serializes creates of an org, so that its limits are exact.
         await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [batch.orgId]);
         const budgets = await spentBudgets(q, billedAt, batch);
