@@ -105,6 +105,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
     : (await import('./store/postgres/postgres.ts')).createPostgresStore({
         url: config.database,
+        ...config.postgres,
         clock,
         log,
       });
@@ -409,7 +410,7 @@ function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps[
 /** Keys that take effect only at a start. */
 const unreadKeys = [
   ...words(
-    'server console data database files modelFolder hub limits batch surfaces strictFields metrics tracing egress',
+    'server console data database postgres files modelFolder hub limits batch surfaces strictFields metrics tracing egress',
   ),
   ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

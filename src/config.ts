@@ -13,6 +13,7 @@ import { builtInModel, models } from './config/models.ts';
 import { surfaces } from './config/surfaces.ts';
 import { folder, type ConfigContext, omitUndefined } from './config/context.ts';
 import type { Config } from './core/config.ts';
+import { DatabaseUrlError, parseDatabaseUrl } from './core/database-url.ts';
 import { isTrusted } from './core/model-source.ts';
 import { defaultTagName } from './core/usage-tag.ts';
 
@@ -92,6 +93,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     console: check.flag(file.console) ?? true,
     data,
     database: databaseUrl,
+    postgres: postgres(file.postgres, check),
     files: omitUndefined({ ...taken, bucket: kept }),
     models: served,
     modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), context) ?? join(data, 'models'),
@@ -224,10 +226,21 @@ function hubEndpoint(at: SourceValue | undefined, check: Checker): string {
 function database(at: SourceValue | undefined, check: Checker): string {
   const found = check.text(at);
   if (at === undefined || found === undefined || found === 'sqlite') return 'sqlite';
-  const protocol = URL.canParse(found) ? new URL(found).protocol : '';
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:')
-    check.fail(at, 'must be sqlite or a postgres:// URL', 'Write sqlite, or postgres://user@host/name.');
+  try {
+    parseDatabaseUrl(found);
+  } catch (error) {
+    if (!(error instanceof DatabaseUrlError)) throw error;
+    check.fail(at, error.message, error.hint);
+  }
   return found;
+}
+
+function postgres(at: SourceValue | undefined, check: Checker): Config['postgres'] {
+  const { connections, prepare } = check.object(at, configKeys.postgres);
+  return {
+    connections: check.whole(connections, { min: 5, max: 1_000 }) ?? 10,
+    prepare: check.flag(prepare) ?? true,
+  };
 }
 
 /** Configured key: long enough, and not trivial if other machines can reach the server. */

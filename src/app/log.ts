@@ -1,4 +1,3 @@
-import querystring from 'node:querystring';
 import { pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import type { Clock } from '../base/clock.ts';
@@ -6,6 +5,7 @@ import { createKeyScrubber } from '../base/key-shapes.ts';
 import { loadPackage } from '../base/load-package.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../core/config.ts';
+import { parseDatabaseUrl } from '../core/database-url.ts';
 import { createLogWriter } from './log-writer.ts';
 
 /** Returns a formatter for terminals: time, level, message and fields of a log line. */
@@ -67,11 +67,10 @@ export function secretsOf(config: Config): string[] {
         ]
       : [],
   );
-  const password = URL.canParse(database) ? new URL(database).password : '';
-  const plain = querystring.unescape(password);
+  const passwords = database === 'sqlite' ? [] : parseDatabaseUrl(database).secrets;
   const { secretKey, sessionToken } = files.bucket ?? {};
   // Removing secrets of fewer than 8 characters would make the log unreadable.
-  const all = [apiKey, adminKey, secretsKey, hub.token, secretKey, sessionToken, password, plain];
+  const all = [apiKey, adminKey, secretsKey, hub.token, secretKey, sessionToken, ...passwords];
   return [...all, ...acceptedSecretsKeys, ...Object.values(tracing?.headers ?? {}), ...engines].flatMap(
     (secret) => (secret && secret.length >= 8 ? secret : []),
   );

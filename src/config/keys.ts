@@ -6,11 +6,12 @@ export const logLevels = words('trace debug info warn error silent');
 export const configKeys = {
   root: [
     ...words(
-      'server console data database files s3 models model_folder hub limits batch surfaces strict_fields metrics tracing egress',
+      'server console data database postgres files s3 models model_folder hub limits batch surfaces strict_fields metrics tracing egress',
     ),
     ...words('quarantine drain usage_tag log_level api_key admin_key secrets_key accepted_secrets_keys'),
   ],
   server: words('host port trusted_proxies'),
+  postgres: words('connections prepare'),
   surfaces: words('openai anthropic'),
   hub: words('endpoint token'),
   model: words('id aliases serves price fallbacks batch image_urls engine'),

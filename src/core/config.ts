@@ -26,6 +26,12 @@ export interface Config {
   data: string;
   /** `sqlite`, or a `postgres://` URL. */
   database: string;
+  postgres: {
+    /** Connections of one process. */
+    connections: number;
+    /** False to prepare no statements under a name. */
+    prepare: boolean;
+  };
   files: {
     /** Accepted purposes; `batch` is always among them. */
     purposes: readonly UploadPurpose[];

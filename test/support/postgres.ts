@@ -1,7 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Client } from 'pg';
@@ -17,22 +25,37 @@ export interface PostgresServer {
   cutConnections(): Promise<number>;
   /** Kills one backend process, so that the server disconnects all clients and recovers from its log. */
   crash(): Promise<void>;
+  /** Starts a standby, which follows this server until it is promoted. */
+  addStandby(): Promise<Standby>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts a server. If Postgres is missing, installs Debian's package where possible; otherwise warns and returns the reason.
- * @param isDurable true if commits survive a power cut, as with the default settings of Postgres
- */
-export async function startPostgres({ isDurable = false } = {}): Promise<
-  PostgresServer | { reason: string }
-> {
+export interface Standby {
+  port: number;
+  promote(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** True if commits survive a power cut, as with the default settings of Postgres. */
+  isDurable?: boolean;
+  settings?: Record<string, string>;
+  /** Files in the data folder by name, such as certificates and keys. */
+  files?: Record<string, string>;
+  /** Lines of `pg_hba.conf` before those that trust everyone. */
+  hba?: string[];
+}
+
+/** Starts a server. If Postgres is missing, installs Debian's package where possible; otherwise warns and returns the reason. */
+export async function startPostgres(
+  options: PostgresOptions = {},
+): Promise<PostgresServer | { reason: string }> {
   const bin = findOrInstall('postgresql', findBinaries);
   if (bin === undefined)
     return refuse('Postgres is not installed and cannot be installed here (apt-get needs root on Debian).');
   const user = unprivileged();
   if (user === undefined) return refuse('Postgres does not run as root, and there is no user "postgres".');
-  return launch(bin, user, { ...settings, ...(isDurable ? {} : careless) });
+  return launch(bin, user, options);
 }
 
 function refuse(reason: string): { reason: string } {
@@ -67,27 +90,73 @@ const settings = {
   log_min_messages: 'fatal',
 };
 
-async function launch(bin: string, user: User, chosen: Record<string, string>): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
+async function launch(bin: string, user: User, options: PostgresOptions): Promise<PostgresServer> {
+  const folder = makeFolder(user);
   const data = join(folder, 'data');
   const flags = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'];
   execFileSync(join(bin, 'initdb'), flags, { ...user, cwd: folder, stdio: 'ignore' });
+  for (const [name, content] of Object.entries(options.files ?? {})) {
+    writeFileSync(join(data, name), content, { mode: 0o600 });
+    if (user.uid !== undefined) chownSync(join(data, name), user.uid, user.gid!);
+  }
+  if (options.hba) prepend(join(data, 'pg_hba.conf'), options.hba);
   const port = await freePort();
-  const options = Object.entries({ ...chosen, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const chosen = { ...settings, ...(options.isDurable ? {} : careless), ...options.settings };
+  const shell = run(bin, user, folder, { ...chosen, port });
+  await ask(port, 'SELECT 1');
+  const follow = () => addStandby(bin, user, { ...chosen, port });
+  return serverOf(shell, port, folder, follow);
+}
+
+function makeFolder(user: User): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
+  return folder;
+}
+
+function prepend(file: string, lines: string[]): void {
+  writeFileSync(file, [...lines, readFileSync(file, 'utf8')].join('\n'));
+}
+
+function run(bin: string, user: User, folder: string, chosen: Record<string, string | number>): ChildProcess {
+  const options = Object.entries(chosen).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   // The shell stops the server when its standard input closes, which happens however this process ends.
   const script = '"$0" "$@" & server=$!; cat > /dev/null; kill -QUIT $server; wait $server; rm -rf "$OLDPWD"';
-  const shell = spawn(
-    'sh',
-    ['-c', `cd data && { ${script}; }`, join(bin, 'postgres'), '-D', data, ...options],
-    {
-      ...user,
-      cwd: folder,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    },
-  );
+  const args = [
+    '-c',
+    `cd data && { ${script}; }`,
+    join(bin, 'postgres'),
+    '-D',
+    join(folder, 'data'),
+    ...options,
+  ];
+  return spawn('sh', args, { ...user, cwd: folder, stdio: ['pipe', 'ignore', 'ignore'] });
+}
+
+async function addStandby(
+  bin: string,
+  user: User,
+  chosen: Record<string, string | number> & { port: number },
+): Promise<Standby> {
+  const folder = makeFolder(user);
+  const from = `postgres://postgres@127.0.0.1:${chosen.port}/postgres`;
+  const flags = ['-d', from, '-D', join(folder, 'data'), '-R', '-X', 'stream', '-c', 'fast', '--no-sync'];
+  execFileSync(join(bin, 'pg_basebackup'), flags, { ...user, cwd: folder, stdio: 'ignore' });
+  const port = await freePort();
+  const shell = run(bin, user, folder, { ...chosen, port });
   await ask(port, 'SELECT 1');
-  return serverOf(shell, port, folder);
+  return {
+    port,
+    promote: async () => void (await ask(port, 'SELECT pg_promote(true, 60)')),
+    stop: () => end(shell, folder),
+  };
+}
+
+async function end(shell: ChildProcess, folder: string): Promise<void> {
+  const exited = once(shell, 'exit');
+  shell.stdin!.end();
+  await exited;
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Runs one statement on a connection of its own, because the test may have cut the others. */
@@ -101,9 +170,16 @@ async function ask<Row extends object>(port: number, sql: string): Promise<Row[]
   }
 }
 
-function serverOf(shell: ChildProcess, port: number, folder: string): PostgresServer {
+function serverOf(
+  shell: ChildProcess,
+  port: number,
+  folder: string,
+  follow: () => Promise<Standby>,
+): PostgresServer {
   let databases = 0;
+  let ended: Promise<void> | undefined;
   return {
+    addStandby: follow,
     async createDatabase() {
       const name = `test_${++databases}`;
       await ask(port, `CREATE DATABASE ${name}`);
@@ -124,12 +200,7 @@ function serverOf(shell: ChildProcess, port: number, folder: string): PostgresSe
       );
       process.kill(backends[0]!.pid, 'SIGKILL');
     },
-    async stop() {
-      const exited = once(shell, 'exit');
-      shell.stdin!.end();
-      await exited;
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop: () => (ended ??= end(shell, folder)),
   };
 }
 

@@ -1,12 +1,11 @@
-import { Socket } from 'node:net';
-import type * as Driver from 'pg';
 import type { PoolClient } from 'pg';
-import { loadPackage } from '../../base/load-package.ts';
 import type { Log } from '../../base/log.ts';
 import type { StallClock } from '../../base/stall-clock.ts';
+import { parseDatabaseUrl } from '../../core/database-url.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import { isConflict, isLost, translate } from './errors.ts';
-import { openSession, type ServerTimeLimits, type Session, sessionOf } from './session.ts';
+import { openConnections } from './connections.ts';
+import { isConflict, isLost, isReadOnly, translate } from './errors.ts';
+import { type ServerTimeLimits, type Session, sessionOf } from './session.ts';
 import { locks, runAlone, transact } from './transactions.ts';
 
 /** Retries of a transaction after conflicts. */
@@ -40,6 +39,8 @@ export const migrationPool: PoolOptions = {
 export interface PoolOptions {
   connections: number;
   bounds: TimeLimits;
+  /** False to prepare no statements under a name; by default it depends on the pooler, if there is one. */
+  prepare?: boolean;
 }
 
 export interface PostgresDb extends Db {
@@ -55,43 +56,27 @@ export interface PostgresDb extends Db {
 export function openPostgres(
   url: string,
   log: Log,
-  { connections, bounds }: PoolOptions = defaultPool,
+  { connections: max, bounds, prepare = true }: PoolOptions = defaultPool,
   stalls: Pick<StallClock, 'ms'> = { ms: 0 },
 ): PostgresDb {
-  // Loaded on first use: the embedded database needs no driver.
-  const { Pool, types } = loadPackage('pg') as typeof Driver;
-  const sockets = new Set<Socket>();
-  const pool = new Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: bounds.connect,
-    query_timeout: bounds.answer,
-    // BEGIN, and the settings behind a pooler, need no round trip of their own.
-    pipeline: true,
-    // oxlint-disable-next-line no-misused-promises -- the pool waits for the promise, which its types leave out
-    onConnect: (client) => openSession(client, bounds),
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    stream() {
-      const socket = new Socket();
-      sockets.add(socket);
-      return socket.once('close', () => sockets.delete(socket));
-    },
-    application_name: 'offpeak',
-    types: {
-      getTypeParser: (type, format) =>
-        type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
-    },
+  const target = parseDatabaseUrl(url);
+  const connections = openConnections(target, log, {
+    max,
+    prepare,
+    bounds,
+    connectMs: bounds.connect,
+    answerMs: bounds.answer,
   });
-  // Statements report lost connections; without listeners, the loss of an idle one would end the process.
-  pool.on('error', (error) => log.debug({ err: error }, 'An idle connection to the database was lost.'));
-  pool.on('connect', (client) => client.on('error', () => {}));
+
+  /** Another host may have become the primary. */
+  const hasSeveral = target.hosts.length > 1;
 
   const all = async <Row extends object>(text: string, params?: readonly Value[]): Promise<Row[]> => {
     const stalled = stalls.ms;
     try {
-      return await runAlone<Row>(pool, text, params).catch((error: unknown) => {
-        if (isLost(error) && isRead(text)) return runAlone<Row>(pool, text, params);
+      return await runAlone<Row>(connections, text, params).catch((error: unknown) => {
+        if ((isLost(error) && isRead(text)) || (hasSeveral && isReadOnly(error)))
+          return runAlone<Row>(connections, text, params);
         throw error;
       });
     } catch (error) {
@@ -103,10 +88,11 @@ export function openPostgres(
     let reconnected = false;
     const stalled = stalls.ms;
     for (let conflicts = 0; ;) {
-      const attempt = await transact(pool, work);
+      const attempt = await transact(connections, work);
       if (attempt.outcome === 'committed') return attempt.result;
       if (isConflict(attempt.error) && ++conflicts < maxConflicts) continue;
-      if (isLost(attempt.error) && attempt.outcome === 'undone' && !reconnected) {
+      const isElsewhere = hasSeveral && isReadOnly(attempt.error);
+      if ((isLost(attempt.error) || isElsewhere) && attempt.outcome === 'undone' && !reconnected) {
         reconnected = true;
         continue;
       }
@@ -130,7 +116,7 @@ export function openPostgres(
     tx,
     async session() {
       try {
-        const client = await pool.connect();
+        const client = await connections.connect();
         await requireTransactions(client);
         return sessionOf(client);
       } catch (error) {
@@ -138,7 +124,8 @@ export function openPostgres(
       }
     },
     async exec(text) {
-      await pool.query(text);
+      const client = await connections.connect();
+      await client.query(text).finally(() => client.release());
     },
     async now() {
       const [row] = await all<{ now: number }>(nowSql);
@@ -146,11 +133,7 @@ export function openPostgres(
     },
     // The server vacuums and recycles its log.
     scrub: () => Promise.resolve(),
-    async close() {
-      await pool.end();
-      // A silent server does not close its side; that must not keep the process alive.
-      for (const socket of sockets) socket.unref();
-    },
+    close: () => connections.end(),
   };
 }
 

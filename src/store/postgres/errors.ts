@@ -1,5 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
+import { parseDatabaseUrl } from '../../core/database-url.ts';
 import { StoreError, type StoreErrorCode } from '../../core/store-error.ts';
+import { tlsFault } from './tls.ts';
 
 /** Codes of Postgres (documentation, appendix A) and the operating system for a lost connection. */
 const lostCodes = new Set([
@@ -51,6 +53,9 @@ const poolerLost = new RegExp(
     'admin forced disconnect',
   ].join('|')})`,
 );
+/** read_only_sql_transaction */
+const readOnlyCode = '25006';
+
 const nameCodes = new Set([
   '26000', // invalid_sql_statement_name
   '42P05', // duplicate_prepared_statement
@@ -79,9 +84,20 @@ export function isNameClash(error: unknown): boolean {
   return nameCodes.has(codeOf(error));
 }
 
-/** True if the connection must not be used again. */
+/** True if the server takes no writes: a replica, a former primary, or one whose operator allows only reads. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === readOnlyCode;
+}
+
+/** True if the connection must not be used again. After `isReadOnly` a new one may reach the new primary. */
 export function isUnusable(error: unknown): boolean {
-  return isLost(error) || isUnanswered(error) || isNameClash(error) || codeOf(error) === poolerCode;
+  return (
+    isLost(error) ||
+    isUnanswered(error) ||
+    isNameClash(error) ||
+    isReadOnly(error) ||
+    codeOf(error) === poolerCode
+  );
 }
 
 /** True for an error sent by the server. */
@@ -117,6 +133,8 @@ export function translate(error: unknown, url: string, stalledMs = 0): unknown {
       `This process stood still for ${Math.round(stalledMs / 1_000)} s, and lost the answer of the database ${nameOf(url)} (${messageOf(error)}).`,
       'Check whether the machine was suspended, or short of CPU or memory.',
     );
+  const insecure = tlsFault(error, nameOf(url));
+  if (insecure) return fault('refused', insecure.message, insecure.hint);
   if (isLost(error))
     return fault(
       'unreachable',
@@ -153,7 +171,7 @@ export function translate(error: unknown, url: string, stalledMs = 0): unknown {
       `The database ${nameOf(url)} refused the connection: ${messageOf(error)}.`,
       'Check user, password, database name and rights, and the number of connections it allows.',
     );
-  if (code === '25006')
+  if (isReadOnly(error))
     return fault(
       'unwritable',
       `The database ${nameOf(url)} is read-only.`,
@@ -172,9 +190,7 @@ function poolerHint(message: string): string {
 
 /** `host:port/name`, without user and password. */
 export function nameOf(url: string): string {
-  if (!URL.canParse(url)) return '(its URL cannot be read)';
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
+  return parseDatabaseUrl(url).name;
 }
 
 function codeOf(error: unknown): string {

@@ -4,6 +4,7 @@ import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import { StallClock } from '../../base/stall-clock.ts';
 import { systemClock } from '../../base/system.ts';
 import { callOwner } from '../call-owner.ts';
+import { parseDatabaseUrl } from '../../core/database-url.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { eachOperation, type PriorityClass } from '../sql/priority-classes.ts';
@@ -16,19 +17,33 @@ import { nameOf } from './errors.ts';
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as for libpq. */
   url: string;
+  /** Connections of this process, at least `minConnections`. */
+  connections?: number;
+  /** False to prepare no statements under a name. */
+  prepare?: boolean;
   log: Log;
   clock?: Clock;
 }
 
-/** Pools of the priority classes, ten connections in total. A failed heartbeat leaves time for another before the leases end. */
-const shares: Record<PriorityClass, PoolOptions> = {
-  beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
-  record: { connections: 1, bounds: defaultTimeLimits },
-  engine: { connections: 3, bounds: defaultTimeLimits },
-  request: { ...defaultPool, connections: 4 },
-  // Slices of scans of all orgs, one after the other.
-  scan: { ...defaultPool, connections: 1 },
-};
+/** One connection for each priority class. */
+export const minConnections = 5;
+const usualConnections = 10;
+
+/**
+ * Pools of the priority classes. Clients and the batch engine share the connections beyond the first three. A failed heartbeat leaves
+ * time for another before the leases end.
+ */
+export function sharesOf(connections: number): Record<PriorityClass, PoolOptions> {
+  const engine = Math.max(1, Math.floor(((connections - 3) * 3) / 7));
+  return {
+    beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
+    record: { connections: 1, bounds: defaultTimeLimits },
+    engine: { connections: engine, bounds: defaultTimeLimits },
+    request: { ...defaultPool, connections: connections - 3 - engine },
+    // Slices of scans of all orgs, one after the other.
+    scan: { ...defaultPool, connections: 1 },
+  };
+}
 
 /** Orgs take turns at the connections for clients; the pools serve their own queues in order of arrival. */
 const gateOf = ({ connections }: PoolOptions) =>
@@ -39,11 +54,18 @@ const gateOf = ({ connections }: PoolOptions) =>
  * migrates and the others wait.
  * @throws StoreError from `start`, if the database is unreachable or unusable
  */
-export function createPostgresStore({ url, log, clock = systemClock }: PostgresStoreOptions): Store {
+export function createPostgresStore({
+  url,
+  connections = usualConnections,
+  prepare = true,
+  log,
+  clock = systemClock,
+}: PostgresStoreOptions): Store {
+  const shares = sharesOf(connections);
   const stalls = new StallClock(clock);
   const dbs = Object.entries(shares).map(([lane, share]) => ({
     lane,
-    db: openPostgres(url, log, share, stalls),
+    db: openPostgres(url, log, { ...share, prepare }, stalls),
   }));
   const stores = Object.fromEntries(dbs.map(({ lane, db }) => [lane, createSqlStore(db)])) as Record<
     PriorityClass,
@@ -58,12 +80,14 @@ export function createPostgresStore({ url, log, clock = systemClock }: PostgresS
 
   const begin = async () => {
     stalls.start();
-    const db = openPostgres(url, log, migrationPool);
+    const db = openPostgres(url, log, { ...migrationPool, prepare });
+    if (parseDatabaseUrl(url).tls?.verify === 'none') log.warn({}, uncheckedServer);
     try {
       const { isOwn, keepsNames } = await db.session();
       if (!isOwn) log.info({ prepared_statements: keepsNames }, behindPooler);
       await requireServer(db, url);
       await migrate(db);
+      if (isOwn) await warnOfFewConnections(db, connections, log);
     } finally {
       await db.close();
     }
@@ -90,6 +114,25 @@ export function createPostgresStore({ url, log, clock = systemClock }: PostgresS
 }
 
 const behindPooler = 'The database is behind a pooler: every transaction sets its time limits again.';
+
+const uncheckedServer =
+  'The certificate of the database is not checked, so another server can pose as it. Write sslmode=verify-full into the database URL.';
+
+/** Warns if this process and those that run already may need more connections than the server allows. */
+async function warnOfFewConnections(db: Db, connections: number, log: Log): Promise<void> {
+  const [found] = await db.all<{ allowed: number; others: number; processes: number }>(
+    `SELECT current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer AS allowed,
+      (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND application_name <> current_setting('application_name')) AS others,
+      (SELECT count(*) FROM workers) AS processes`,
+  );
+  const { allowed, others, processes } = found!;
+  const needed = (processes + 1) * connections;
+  if (needed + others > allowed)
+    log.warn({ processes: processes + 1, connections, others, max_connections: allowed }, fewConnections);
+}
+
+const fewConnections =
+  'The database allows fewer connections than the processes may open. Raise max_connections, lower postgres.connections, or use a pooler.';
 
 const minVersion = 14;
 

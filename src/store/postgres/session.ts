@@ -19,6 +19,12 @@ export interface Session {
   begin: string;
 }
 
+export interface SessionOptions {
+  bounds: ServerTimeLimits;
+  /** False to prepare no statements under a name. */
+  prepare: boolean;
+}
+
 const sessions = new WeakMap<ClientBase, Session>();
 
 export function sessionOf(client: ClientBase): Session {
@@ -35,19 +41,40 @@ const idleInTransactionMs = 10_000;
  * of the server process when it connects, and a pooler reports an id of its own making: where the ids differ, the settings end with
  * the statement, so that none leaks to other clients of the pooler, and every transaction sets them again.
  */
-export async function openSession(client: ClientBase, bounds: ServerTimeLimits): Promise<void> {
-  sessions.set(client, await probe(client, bounds));
+export async function openSession(
+  client: ClientBase,
+  options: SessionOptions & { mustWrite: boolean },
+): Promise<void> {
+  sessions.set(client, await probe(client, options));
 }
 
-async function probe(client: ClientBase, bounds: ServerTimeLimits): Promise<Session> {
+async function probe(
+  client: ClientBase,
+  { bounds, prepare, mustWrite }: SessionOptions & { mustWrite: boolean },
+): Promise<Session> {
   const settings = Object.entries(settingsOf(bounds));
   const { processID } = client as { processID?: number | null };
   const isPooled = `pg_backend_pid() <> ${processID ?? 0}`;
   const set = settings.map(([name, ms]) => `set_config('${name}', '${ms}', ${isPooled})`);
-  const { rows } = await client.query<{ pooled: boolean }>(`SELECT ${isPooled} AS pooled, ${set.join(', ')}`);
-  if (!rows[0]!.pooled) return { isOwn: true, keepsNames: true, begin };
+  const { rows } = await client.query<{ pooled: boolean; readonly: boolean }>(
+    `SELECT ${isPooled} AS pooled, ${takesNoWrites} AS readonly, ${set.join(', ')}`,
+  );
+  const { pooled, readonly } = rows[0]!;
+  if (readonly && mustWrite) throw readOnlyError();
+  if (!pooled) return { isOwn: true, keepsNames: prepare, begin };
   const setLocal = settings.map(([name, ms]) => `SET LOCAL ${name} = ${ms}`);
-  return { isOwn: false, keepsNames: await renames(client), begin: [begin, ...setLocal].join('; ') };
+  return {
+    isOwn: false,
+    keepsNames: prepare && (await renames(client)),
+    begin: [begin, ...setLocal].join('; '),
+  };
+}
+
+const takesNoWrites = "(pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on')";
+
+/** The error with which the server would refuse a write. */
+function readOnlyError(): Error {
+  return Object.assign(new Error('the server takes no writes'), { code: '25006', severity: 'ERROR' });
 }
 
 function settingsOf({ statement, lock }: ServerTimeLimits): Record<string, number> {

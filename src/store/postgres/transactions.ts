@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ClientBase, Pool, PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import type { Queries, Value } from '../db.ts';
+import type { Connections } from './connections.ts';
 import { isFromServer, isLost, isUnusable } from './errors.ts';
 import { sessionOf } from './session.ts';
 
@@ -12,7 +13,10 @@ type Attempt<T> =
   /** The answer to the commit was lost: it may have succeeded. */
   | { outcome: 'unknown'; error: unknown };
 
-export async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>): Promise<Attempt<T>> {
+export async function transact<T>(
+  pool: Pick<Connections, 'connect'>,
+  work: (q: Queries) => Promise<T>,
+): Promise<Attempt<T>> {
   let client: PoolClient | undefined;
   let begun: Promise<unknown> | undefined;
   let committing = false;
@@ -51,7 +55,7 @@ async function giveBack(client: PoolClient, error: unknown): Promise<void> {
 
 /** Runs one statement; behind a pooler as a transaction in one round trip, because time limits are set per transaction. */
 export async function runAlone<Row extends object>(
-  pool: Pool,
+  pool: Pick<Connections, 'connect'>,
   sql: string,
   params: readonly Value[] | undefined,
 ): Promise<Row[]> {
