@@ -8,6 +8,7 @@ import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import { flavorOf, memberName, checkPlaceholders } from './flavor.ts';
 import { configKeys } from './keys.ts';
+import { routerOf } from './router.ts';
 import { existingFile, withLocation, type ConfigContext, omitUndefined } from './context.ts';
 
 export function engineOf(
@@ -81,6 +82,7 @@ function openAiEngine(at: SourceValue, context: ConfigContext): OpenAiEngineConf
     kind: 'openai',
     ...flavorOf(fields.flavor, check),
     replicas: urls.map((each) => replica(each, shared, check)),
+    router: fields.router && routerOf(fields.router, check),
     model: check.text(fields.model) ?? null,
     // An empty list means text only.
     inputs: check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []),

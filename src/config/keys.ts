@@ -20,8 +20,9 @@ export const configKeys = {
   priceTier: words('above input cached_input cache_write output'),
   llama: words('kind path sequences context threads flash_attention'),
   openai: words(
-    'kind flavor url urls model api_key headers ca inputs capabilities pass_through cache_salt slots timeouts',
+    'kind flavor url urls router model api_key headers ca inputs capabilities pass_through cache_salt slots timeouts',
   ),
+  router: words('kind batch interactive objective_headers fairness_headers'),
   flavor: words(
     'like chat_path embeddings_path auth_header auth_scheme fields rename drop usage finish effort failures',
   ),

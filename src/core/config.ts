@@ -7,6 +7,7 @@ import type { QueueLimits } from './queue-limits.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { PriceList } from './price.ts';
+import type { Router } from './router.ts';
 
 /** Surfaces for clients of other services (docs/surfaces.md). */
 export const surfaceNames = ['openai', 'anthropic'] as const;
@@ -168,6 +169,8 @@ export interface OpenAiEngineConfig {
   /** Traits that override the flavor. */
   ownTraits?: CustomTraits;
   replicas: ReplicaConfig[];
+  /** Router in front of each replica's servers; absent where replicas are servers. */
+  router?: Router;
   /** Model name at the upstream; null for the model's id. */
   model: string | null;
   /** Accepted inputs beside text; those of the flavor if absent. */

@@ -32,6 +32,8 @@ const chats: Record<string, UpstreamRequest> = {
     { 'api-key': secret('AZURE_OPENAI_API_KEY') },
     'my-deployment',
   ],
+  'gateways qwen3-8b': [chat, {}, 'gateways qwen3-8b'],
+  'gateways qwen3-30b': [chat, {}, 'gateways qwen3-30b'],
   'llama-server qwen3-8b': [chat, {}, 'qwen3-8b'],
   'ollama qwen3-8b': [chat, {}, 'qwen3:8b'],
   'openai gpt-4.1-mini': [chat, bearer('OPENAI_API_KEY'), 'gpt-4.1-mini'],

@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts';
-import { traceparentOf } from '../../core/call-trace.ts';
 import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { estimatePrompt } from '../../wire/chat/request/estimate-prompt.ts';
 import { foldChunks } from '../../wire/chat/stream/fold-chunks.ts';
@@ -63,7 +62,7 @@ export function createChatCalls(
       (place) => dialect.text(request, false, profile, place),
       (body) => {
         request.release?.();
-        return checked(() => client.post(chatPath, body, signal, traceparentOf(call.trace)), signal);
+        return checked(() => client.post(chatPath, body, call), signal);
       },
     );
     return checks.whole(dialect.read(fields, bytes, options));
@@ -79,8 +78,7 @@ export function createChatCalls(
       (place) => dialect.text(request, true, profile, place),
       async (sent) => {
         request.release?.();
-        const headers = traceparentOf(call.trace);
-        const reply = await checked(() => client.postStreaming(chatPath, sent, signal, headers), signal);
+        const reply = await checked(() => client.postStreaming(chatPath, sent, call), signal);
         if (!reply.isStream)
           return [[...toChunks(checks.whole(dialect.read(reply.fields, reply.bytes, options)))]];
         const { body, finish, expectEnd } = reply;

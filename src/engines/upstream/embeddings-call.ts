@@ -1,5 +1,4 @@
 import { type Fields, fieldsOf } from '../../base/fields.ts';
-import { traceparentOf } from '../../core/call-trace.ts';
 import { ApiError, permanent, invalid } from '../../core/errors.ts';
 import { estimateText } from '../../wire/chat/request/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
@@ -24,13 +23,13 @@ export function createEmbeddingsCall(
   const members = embeddingsMembers(passThrough);
   const { repairs } = client;
   return async (request, call) => {
-    const { signal, trace } = call;
+    const { trace } = call;
     const { salt } = prober.profile.requestFor(call);
     const body = Buffer.from(embeddingsText(request, { model, members, salt }));
     const expected = expectedOf(request);
     request.release?.();
     const { fields } = await client
-      .post(prober.profile.embeddingsPath, body, signal, traceparentOf(trace))
+      .post(prober.profile.embeddingsPath, body, call)
       .catch(async (error: unknown) => {
         if (error instanceof AbsentError && (await prober.listsModel())) throw noEmbeddings();
         throw refusedDimensions(error, expected);

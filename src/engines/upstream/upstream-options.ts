@@ -3,6 +3,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import type { CustomTraits, Flavor } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
+import type { Router } from '../../core/router.ts';
 import type { Capabilities } from '../engines.ts';
 import type { Timeouts } from './connection/timeouts.ts';
 
@@ -16,6 +17,8 @@ export interface UpstreamOptions {
   flavor?: Flavor | 'auto' | undefined;
   /** Configured differences from the flavor. */
   ownTraits?: CustomTraits | undefined;
+  /** Router that answers for several servers. */
+  router?: Router | undefined;
   /** Requests processed concurrently; null if unknown. */
   slots: number | null;
   /** The flavor's default if absent. */

@@ -79,6 +79,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     pathOf: address.path,
     context,
     repairs: operatorLog.repairs,
+    router: options.router,
   });
 
   const systems = createSystemPlacement((place) =>

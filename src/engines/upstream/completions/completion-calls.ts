@@ -1,4 +1,3 @@
-import { traceparentOf } from '../../../core/call-trace.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
@@ -51,12 +50,7 @@ export function createCompletionCalls(client: JsonClient, prober: Pick<Prober, '
 
   async function completePart(part: Part, server: ServerProfile, call: EngineCall) {
     const options = readOptions(part, server, call);
-    const { fields } = await client.post(
-      path,
-      bodyOf(part, false, server, call),
-      call.signal,
-      traceparentOf(call.trace),
-    );
+    const { fields } = await client.post(path, bodyOf(part, false, server, call), call);
     const choices = readCompletion(fields, options);
     requireEcho(part, choices);
     if (wantsLogprobs(part, server) && choices.some(({ text, logprobs }) => text !== '' && !logprobs))
@@ -70,12 +64,7 @@ export function createCompletionCalls(client: JsonClient, prober: Pick<Prober, '
 
   async function openPart(part: Part, server: ServerProfile, call: EngineCall) {
     const options = readOptions(part, server, call);
-    const reply = await client.postStreaming(
-      path,
-      bodyOf(part, true, server, call),
-      call.signal,
-      traceparentOf(call.trace),
-    );
+    const reply = await client.postStreaming(path, bodyOf(part, true, server, call), call);
     if (!reply.isStream) throw unusable('is not the requested stream');
     const { body, finish, expectEnd } = reply;
     const reader = { ...pieceReader(options), textOf: echoStripper(part.body.value) };

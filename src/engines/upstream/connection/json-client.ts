@@ -1,4 +1,7 @@
 import type { Fields } from '../../../base/fields.ts';
+import type { Router } from '../../../core/router.ts';
+import type { EngineCall } from '../../engines.ts';
+import { callHeaders, type HeadedCall } from './call-headers.ts';
 import { parseBody, requireUncompressed } from './parse-body.ts';
 import type { Repairs } from './repairs.ts';
 import type { Reply, StreamedReply } from './replies.ts';
@@ -20,16 +23,22 @@ export interface JsonClientDeps {
   transport: () => Transport;
   /** Full path below the base of the URL. */
   pathOf: (path: string) => string;
+  /** Router that reads headers of the calls. */
+  router?: Router | undefined;
 }
 
-type How = [body: Buffer, signal: AbortSignal, headers?: readonly string[]];
+/** @param headers of this request alone, names and values in turn */
+type How = [body: Buffer, call: HeadedCall & Pick<EngineCall, 'signal'>, headers?: readonly string[]];
 
 /** Posts JSON to one server, in any format, and turns its refusals into errors. */
-export function createJsonClient({ transport, pathOf, context, repairs }: JsonClientDeps) {
+export function createJsonClient({ transport, pathOf, context, repairs, router }: JsonClientDeps) {
   const parse = (reply: Reply<Buffer>): JsonReply => ({
     fields: parseBody(reply, context(), repairs),
     bytes: reply.body,
   });
+
+  const sent = ([body, call, headers = []]: How) =>
+    [body, call.signal, [...callHeaders(call, router), ...headers]] as const;
 
   return {
     context,
@@ -38,12 +47,12 @@ export function createJsonClient({ transport, pathOf, context, repairs }: JsonCl
     /** @throws ApiError for an error status or an error in the body */
     post: (path: string, ...how: How): Promise<JsonReply> =>
       transport()
-        .post(pathOf(path), ...how)
+        .post(pathOf(path), ...sent(how))
         .then(parse),
 
     /** Posts a request for a stream. Some servers reply with an error or with the whole answer. @throws like `post` */
     async postStreaming(path: string, ...how: How): Promise<OpenedReply> {
-      const reply = await transport().postStreaming(pathOf(path), ...how);
+      const reply = await transport().postStreaming(pathOf(path), ...sent(how));
       if (!isStream(reply)) {
         const parts: Buffer[] = [];
         for await (const part of reply.body) parts.push(part);

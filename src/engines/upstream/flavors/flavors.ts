@@ -3,6 +3,7 @@ import type { FailureRule } from '../connection/failure-rules.ts';
 import { anthropic, azure, deepseek, gemini, mistral, openai, openrouter, xai } from './hosted.ts';
 import { generic, llamaServer, offpeak, ollama, sglang, vllm } from './self-hosted.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
+import { behindRouter } from './router-traits.ts';
 import type { FlavorTraits } from './traits.ts';
 
 /** Traits of each flavor. */
@@ -23,10 +24,15 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   generic,
 };
 
-type Kind = Pick<UpstreamOptions, 'flavor' | 'ownTraits' | 'model'>;
+type Kind = Pick<UpstreamOptions, 'flavor' | 'ownTraits' | 'model' | 'router'>;
 
 /** Traits of a server for a model, with the configured differences. */
-export function traitsOf({ flavor = 'generic', ownTraits: own, model }: Kind): FlavorTraits {
+export function traitsOf({ router, ...kind }: Kind): FlavorTraits {
+  const traits = serverTraits(kind);
+  return router ? behindRouter(traits, router) : traits;
+}
+
+function serverTraits({ flavor = 'generic', ownTraits: own, model }: Omit<Kind, 'router'>): FlavorTraits {
   const all = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
   const like = { ...all, ...all.models?.find(([name]) => name.test(model))?.[1] };
   if (!own) return like;

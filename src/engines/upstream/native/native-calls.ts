@@ -1,4 +1,3 @@
-import { traceparentOf } from '../../../core/call-trace.ts';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { fieldsOf, isObject, parseOrUndefined } from '../../../base/fields.ts';
 import { estimateText, tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
@@ -43,7 +42,7 @@ export function createNativeCalls(client: JsonClient, prober: Pick<Prober, 'prof
       if (name === 'completions') return completions.generate(request as JsonBody<CompletionsRequest>, call);
       const format = formats[name];
       const { body, headers } = prepare(request, format, call);
-      const { fields, bytes } = await client.post(format.path, body, call.signal, headers);
+      const { fields, bytes } = await client.post(format.path, body, call, headers);
       const { usage, generated } = format.read(fields);
       const estimateAnswer = () => estimateText(generated);
       const checked = checkedUsage(usage, { ...usageOptions(request, call), estimateAnswer });
@@ -55,7 +54,7 @@ export function createNativeCalls(client: JsonClient, prober: Pick<Prober, 'prof
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
       const format = formats[name];
       const { body, headers } = prepare(request, format, call);
-      const reply = await client.postStreaming(format.path, body, call.signal, headers);
+      const reply = await client.postStreaming(format.path, body, call, headers);
       if (!reply.isStream) throw unusable('is not the requested stream');
       const { body: chunks, finish } = reply;
       const options = usageOptions(request, call);
@@ -103,13 +102,12 @@ function headersOf(
   { value }: JsonBody<NativeRequest>,
   { members, betas }: NativeFormat,
   { passThrough }: Pick<RequestProfile, 'passThrough'>,
-  { betas: named = '', trace }: EngineCall,
-): string[] | undefined {
+  { betas: named = '' }: EngineCall,
+): string[] {
   const own = betas?.(value, (member) => members.has(member) || passThrough.includes(member)) ?? [];
   const clients = passThrough.includes(betaHeader) ? (named.match(/[\w.-]+/g) ?? []) : [];
   const all = new Set([...own, ...clients]);
-  const traceparent = traceparentOf(trace);
-  return all.size > 0 ? [betaHeader, [...all].join(','), ...(traceparent ?? [])] : traceparent;
+  return all.size > 0 ? [betaHeader, [...all].join(',')] : [];
 }
 
 const betaHeader = 'anthropic-beta';
