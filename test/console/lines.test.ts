@@ -61,7 +61,7 @@ function lineTests(chromium: Browser): void {
     expect(await line.getByText('Show JSON').count()).toBe(0);
     expect(await page.getByText('plain 0').count()).toBe(0);
     await page.getByRole('button', { name: /^Failed/ }).click();
-    await page.getByText('0 lines found').waitFor();
+    await page.getByText('1 line found').waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'Summary' }).click();
     await page.getByRole('link', { name: 'Lines' }).waitFor();
@@ -98,16 +98,16 @@ function lineTests(chromium: Browser): void {
       const { page, close } = await open();
       await page.getByLabel('Search in custom_id').fill('NEEDLE');
       await page.keyboard.press('Enter');
-      await page.getByText('1 lines found').waitFor();
+      await page.getByText('1 line found').waitFor();
       expect(page.url()).toContain('q=NEEDLE');
       await page.getByRole('button', { name: 'Clear' }).click();
       await page.getByRole('button', { name: /^Failed/ }).click();
-      await page.getByText('1 lines found').waitFor();
+      await page.getByText('1 line found').waitFor();
       await page.getByLabel('Error code').selectOption('request_refused');
       await page.reload();
-      await page.getByText('1 lines found').waitFor();
+      await page.getByText('1 line found').waitFor();
       await page.getByRole('button', { name: 'Random 20' }).click();
-      await page.getByText('random lines, seed').waitFor();
+      await page.getByText('1 random line, seed').waitFor();
       await close();
     });
 

@@ -1,12 +1,10 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef } from 'react';
-import { compact } from '../../parts/format.ts';
-import { State } from '../../parts/state.tsx';
+import { type UIEvent, useEffect, useRef } from 'react';
 import { useRowKeys } from '../../parts/use-row-keys.ts';
+import { useStable } from '../../parts/use-stable.ts';
 import table from '../../parts/table.module.css';
 import css from './lines.module.css';
-import { lineState, took } from './line-state.ts';
-import type { Line } from './queries.ts';
+import { LineRow } from './line-row.tsx';
 import type { LineRows } from './use-lines.ts';
 
 interface LineListProps {
@@ -19,7 +17,6 @@ interface LineListProps {
 }
 
 const rowHeight = 32;
-const rowIndexOffset = 2;
 
 /** Lines as a table whose rows exist while they are in view. A row that is not loaded yet has its number. */
 export function LineList({ rows, open, isOperator, onOpen }: LineListProps) {
@@ -28,12 +25,17 @@ export function LineList({ rows, open, isOperator, onOpen }: LineListProps) {
     count: rows.count,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
-    overscan: 20,
+    overscan: 8,
   });
   const items = virtual.getVirtualItems();
-  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   const { onRange } = rows;
+  const { startIndex: first = 0, endIndex: last = 0 } = virtual.range ?? {};
   useEffect(() => onRange(first, last));
+  /** Names the rows in view before the virtualizer renders them, so that their request does not wait for it. */
+  const announce = ({ currentTarget: { scrollTop } }: UIEvent) => {
+    const end = Math.ceil((scrollTop + (virtual.scrollRect?.height ?? 0)) / rowHeight) - 1;
+    onRange(Math.floor(scrollTop / rowHeight), Math.min(end, rows.count - 1));
+  };
   const openAt = (index: number) => {
     const line = rows.numberAt(index);
     if (line !== undefined) onOpen(line);
@@ -43,8 +45,14 @@ export function LineList({ rows, open, isOperator, onOpen }: LineListProps) {
     open: openAt,
     scrollTo: (index) => virtual.scrollToIndex(index),
   });
+  const on = useStable({ focus: keys.setActive, open: openAt });
   return (
-    <div ref={box} className={`${table.box} ${css.box}`} data-narrow={open !== undefined}>
+    <div
+      ref={box}
+      className={`${table.box} ${css.box}`}
+      data-narrow={open !== undefined}
+      onScrollCapture={announce}
+    >
       <table
         className={`${table.table} ${css.table}`}
         aria-rowcount={rows.count + 1}
@@ -79,54 +87,24 @@ export function LineList({ rows, open, isOperator, onOpen }: LineListProps) {
         <tbody>
           <Spacer height={items[0]?.start ?? 0} />
           {items.map(({ index }) => {
-            const line = rows.at(index);
             const number = rows.numberAt(index);
             return (
-              <tr
+              <LineRow
                 key={index}
-                aria-rowindex={index + rowIndexOffset}
-                aria-selected={number === open}
-                data-open
-                {...keys.rowProps(index)}
-                onClick={() => openAt(index)}
-              >
-                <td className={css.number}>{number}</td>
-                {line ? (
-                  <Cells line={line} />
-                ) : (
-                  <td colSpan={3} className={css.pending} aria-label="Loading" />
-                )}
-              </tr>
+                index={index}
+                number={number}
+                line={rows.at(index)}
+                isOpen={number === open}
+                isCurrent={keys.isCurrent(index)}
+                onFocus={on.focus}
+                onOpen={on.open}
+              />
             );
           })}
           <Spacer height={virtual.getTotalSize() - (items.at(-1)?.end ?? 0)} />
         </tbody>
       </table>
     </div>
-  );
-}
-
-function Cells({ line }: { line: Line }) {
-  const { kind, word } = lineState[line.state];
-  return (
-    <>
-      <td className={css.stateColumn}>
-        <State kind={kind}>{line.error?.code ?? word}</State>
-      </td>
-      <td className={css.idColumn} title={line.custom_id ?? undefined}>
-        {line.custom_id ?? '–'}
-      </td>
-      {'preview' in line ? (
-        <>
-          <td className={css.wide}>{line.preview.input}</td>
-          <td>{line.preview.output}</td>
-        </>
-      ) : (
-        <td>{line.server}</td>
-      )}
-      <td className={`${css.end} ${css.wide}`}>{line.usage ? compact(line.usage.total_tokens) : ''}</td>
-      <td className={`${css.end} ${css.wide}`}>{line.duration_ms === null ? '' : took(line.duration_ms)}</td>
-    </>
   );
 }
 

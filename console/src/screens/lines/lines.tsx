@@ -7,7 +7,7 @@ import { BatchScreen } from '../../parts/batch-screen.tsx';
 import { Button } from '../../parts/button.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorState } from '../../parts/error-state.tsx';
-import { count } from '../../parts/format.ts';
+import { count, counted } from '../../parts/format.ts';
 import { Loading } from '../../parts/loading.tsx';
 import { AnswersTable } from './answers-table.tsx';
 import { Actions, Filters } from './filters.tsx';
@@ -133,9 +133,11 @@ function Found({ rows, total, search, onClear }: FoundProps) {
   return (
     <>
       <span role="status">
-        {search.sample === undefined
-          ? `${count(rows.count)} lines found${more}`
-          : `${count(rows.count)} random lines, seed ${search.seed ?? '–'}`}
+        {rows.isLoading
+          ? 'Looking through the lines.'
+          : search.sample === undefined
+            ? `${counted(rows.count, 'line')} found${more}`
+            : `${counted(rows.count, 'random line')}, seed ${search.seed ?? '–'}`}
       </span>
       {rows.searchedTo !== null && (
         <Button kind="quiet" onClick={rows.retry}>

@@ -9,7 +9,7 @@ export interface LineRows {
   at: (index: number) => Line | undefined;
   /** Number of the line in a row; undefined where only its answer tells it. */
   numberAt: (index: number) => number | undefined;
-  /** Called with the rows in view. */
+  /** Called with the first and last row in view, as soon as they are known. */
   onRange: (first: number, last: number) => void;
   error: Error | null;
   retry: () => void;
@@ -19,46 +19,31 @@ export interface LineRows {
   searchedTo: number | null;
 }
 
-/** Pages before and after those in view, so that scrolling meets no gap. */
-const pagesAround = 2;
-
-/** All lines: the pages around the rows in view. */
+/** All lines. The pages in view are loaded first, the others one after the other, the nearest first. */
 export function useAllLines(of: LinesOf, total: number, isEnded: boolean, isOn: boolean): LineRows {
-  const [[first, last], setRange] = useState<[number, number]>([0, 0]);
-  const lastPage = Math.max(0, Math.ceil(total / pageLines) - 1);
-  const from = Math.max(0, Math.floor(first / pageLines) - pagesAround);
-  const to = Math.min(lastPage, Math.floor(last / pageLines) + pagesAround);
-  const middle = Math.floor((first + last) / 2 / pageLines);
-  const pages = Array.from({ length: isOn ? to - from + 1 : 0 }, (_, at) => from + at).toSorted(
-    (a, b) => Math.abs(a - middle) - Math.abs(b - middle),
-  );
-  // The pages in view come first: the others would take the server from them.
   const cache = useQueryClient();
-  const isInView = (page: number) =>
-    page >= Math.floor(first / pageLines) && page <= Math.floor(last / pageLines);
-  const isShown = pages
-    .filter(isInView)
-    .every((page) => cache.getQueryState(pageQuery(of, page, isEnded).queryKey)?.status === 'success');
-  const queries = useQueries({
-    queries: pages.map((page) => ({
-      ...pageQuery(of, page, isEnded),
-      enabled: isShown || isInView(page),
-    })),
-  });
-  useLoadAhead(of, lastPage, isEnded && isOn && queries.every(({ isSuccess }) => isSuccess));
-  const byPage = new Map(pages.map((page, at) => [page, queries[at]]));
+  const [[first, last], setPages] = useState<[number, number]>([0, 0]);
+  const pages = Array.from({ length: isOn ? last - first + 1 : 0 }, (_, at) => first + at);
+  const queries = useQueries({ queries: pages.map((page) => pageQuery(of, page, isEnded)) });
+  const isShown = isOn && queries.every(({ isSuccess }) => isSuccess);
+  useLoadAhead(of, { total, isEnded, isShown, first, last });
   const failed = queries.find(({ error, data }) => error !== null && !data);
+  const show = (start: number, end: number) => {
+    const next: [number, number] = [pageOf(start), pageOf(end)];
+    if (!isOn || (next[0] === first && next[1] === last)) return;
+    // Before React renders, which the requests need not wait for.
+    for (const page of pages)
+      if (page < next[0] || page > next[1])
+        void cache.cancelQueries({ queryKey: pageQuery(of, page, isEnded).queryKey });
+    for (let page = next[0]; page <= next[1]; page++) void cache.prefetchQuery(pageQuery(of, page, isEnded));
+    setPages(next);
+  };
   return {
     count: total,
-    at: (index) => byPage.get(Math.floor(index / pageLines))?.data?.data[index % pageLines],
+    at: (index) =>
+      cache.getQueryData(pageQuery(of, pageOf(index), isEnded).queryKey)?.data[index % pageLines],
     numberAt: (index) => index + 1,
-    onRange: (start, end) => {
-      if (
-        Math.floor(start / pageLines) !== Math.floor(first / pageLines) ||
-        Math.floor(end / pageLines) !== Math.floor(last / pageLines)
-      )
-        setRange([start, end]);
-    },
+    onRange: show,
     error: failed?.error ?? null,
     retry: () => void failed?.refetch(),
     isLoading: false,
@@ -66,22 +51,40 @@ export function useAllLines(of: LinesOf, total: number, isEnded: boolean, isOn: 
   };
 }
 
-/** Pages that are loaded ahead at most. */
-const maxPagesAhead = 200;
+const pageOf = (index: number) => Math.floor(index / pageLines);
 
-/** Loads the pages of an ended batch one after the other, so that a jump to any line shows it at once. */
-function useLoadAhead({ batchId, isOperator }: LinesOf, lastPage: number, isReady: boolean): void {
-  const queries = useQueryClient();
+/** Pages of an ended batch that are loaded ahead at most, so that a jump to any line shows it at once. */
+const maxPagesAhead = 200;
+/** Pages before and after those in view that are loaded ahead otherwise, so that scrolling meets no gap. */
+const pagesAround = 2;
+
+interface View {
+  total: number;
+  isEnded: boolean;
+  /** True once the pages in view are loaded. */
+  isShown: boolean;
+  /** Pages in view. */
+  first: number;
+  last: number;
+}
+
+function useLoadAhead({ batchId, isOperator }: LinesOf, view: View): void {
+  const cache = useQueryClient();
+  const { total, isEnded, isShown, first, last } = view;
   useEffect(() => {
-    if (!isReady || lastPage >= maxPagesAhead) return undefined;
+    if (!isShown) return undefined;
+    const end = Math.max(0, pageOf(total - 1));
+    const around = isEnded && end < maxPagesAhead ? end : pagesAround;
     const stop = new AbortController();
     const load = async () => {
-      for (let page = 0; page <= lastPage && !stop.signal.aborted; page++)
-        await queries.prefetchQuery(pageQuery({ batchId, isOperator }, page, true));
+      for (let distance = 1; distance <= around; distance++)
+        for (const page of [last + distance, first - distance])
+          if (page >= 0 && page <= end && !stop.signal.aborted)
+            await cache.prefetchQuery(pageQuery({ batchId, isOperator }, page, isEnded));
     };
     void load();
     return () => stop.abort();
-  }, [queries, batchId, isOperator, lastPage, isReady]);
+  }, [cache, batchId, isOperator, total, isEnded, isShown, first, last]);
 }
 
 /** Lines that match the filters, as far as they were looked for. */
