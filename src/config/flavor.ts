@@ -30,6 +30,9 @@ export function flavorOf(
       paths: omitUndefined({
         chat: path(fields.chat_path, check),
         embeddings: path(fields.embeddings_path, check),
+        rerank: path(fields.rerank_path, check),
+        score: path(fields.score_path, check),
+        moderations: path(fields.moderations_path, check),
       }),
       ...(header !== undefined
         ? { auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' } }

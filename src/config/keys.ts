@@ -24,7 +24,7 @@ export const configKeys = {
   ),
   router: words('kind batch interactive objective_headers fairness_headers'),
   flavor: words(
-    'like chat_path embeddings_path auth_header auth_scheme fields rename drop usage finish effort failures',
+    'like chat_path embeddings_path rerank_path score_path moderations_path auth_header auth_scheme fields rename drop usage finish effort failures',
   ),
   failures: words('status code says means'),
   capabilities: words('json_schema forced_tool prefix_cache custom_tools messages responses completions'),

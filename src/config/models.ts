@@ -4,6 +4,7 @@ import type { Checker, SourceValue } from './source-value.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 import type { ModelConfig } from '../core/config.ts';
 import type { Hours } from '../core/hours.ts';
+import { directKinds, type Serves } from '../core/model.ts';
 import { nanoDollars } from '../core/price.ts';
 import { engineOf } from './engines.ts';
 import { type DefaultHours, hours } from './hours.ts';
@@ -48,6 +49,8 @@ export function models(at: SourceValue, context: ConfigContext, defaults: Defaul
     const batch = check.object(fields.batch, configKeys.modelBatch);
     if (batch.fallbacks_after && !fields.fallbacks)
       check.fail(batch.fallbacks_after, 'the model has no fallbacks', 'Add fallbacks: [another-model].');
+    const other = engine.kind === 'llama' ? serves?.find((kind) => !embedded.includes(kind)) : undefined;
+    if (other) check.fail(fields.serves!, `the embedded engine does not serve ${other}`, 'Use an upstream.');
     const imageUrls = check.flag(fields.image_urls);
     if (imageUrls && engine.kind === 'llama')
       check.fail(fields.image_urls!, 'the embedded engine does not accept images', 'Remove it.');
@@ -71,7 +74,10 @@ export function models(at: SourceValue, context: ConfigContext, defaults: Defaul
   return found;
 }
 
-const kinds = ['chat', 'embeddings'] as const;
+const kinds = ['chat', ...directKinds] as const;
+
+/** Kinds that the embedded engine runs. */
+const embedded: readonly Serves[] = ['chat', 'embeddings'];
 
 interface NamedFallback {
   name: SourceValue;

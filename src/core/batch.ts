@@ -47,6 +47,9 @@ export const batchEndpoints = [
   '/v1/responses',
   '/v1/messages',
   '/v1/completions',
+  '/v1/rerank',
+  '/v1/score',
+  '/v1/moderations',
 ] as const;
 export type BatchEndpoint = (typeof batchEndpoints)[number];
 

@@ -1,4 +1,5 @@
 import type { Words } from '../base/words.ts';
+import type { DirectKind } from './model.ts';
 
 /** Result of probing one server (`offpeak doctor`). */
 export interface Examination {
@@ -11,7 +12,8 @@ export interface Examination {
 
 export interface Finding {
   about:
-    | Words<'connection models slots chat json_schema logprobs messages responses completions embeddings'>
+    | Words<'connection models slots chat json_schema logprobs messages responses completions'>
+    | DirectKind
     | 'tool call';
   /** `ours`: works because Offpeak emulates it. */
   verdict: 'ok' | 'ours' | 'fault';

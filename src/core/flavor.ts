@@ -1,4 +1,5 @@
 import { words } from '../base/words.ts';
+import type { DirectKind } from './model.ts';
 
 /** Kinds of upstream servers. */
 export const flavors = words(
@@ -35,7 +36,7 @@ export const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] 
 /** Configured traits of a server, on top of the most similar flavor. */
 export interface CustomTraits {
   /** Relative to the base URL; `{model}` is replaced by the server's model name. */
-  paths: { chat?: string; embeddings?: string };
+  paths: Partial<Record<'chat' | DirectKind, string>>;
   auth?: { header?: string; scheme?: string };
   /** Additional request fields. */
   fields: string[];

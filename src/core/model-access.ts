@@ -2,9 +2,13 @@ import { ApiError, type ErrorCode } from './errors.ts';
 import type { Catalog, Model, Serves } from './model.ts';
 import type { Caller } from './org.ts';
 
-const endpointNames: Record<Serves, string> = {
+/** Kinds of requests in words. */
+export const servesNames: Record<Serves, string> = {
   chat: 'chat completions',
   embeddings: 'embeddings',
+  rerank: 'reranking',
+  score: 'scores',
+  moderations: 'moderations',
   completions: 'text completions: send messages to /v1/chat/completions',
 };
 
@@ -46,7 +50,7 @@ export function modelFor(
   if (caller.models && !caller.models.includes(model.id))
     throw modelError('model_not_allowed', `This key may not use the model '${model.id}'.`);
   if (!model.serves.includes(serves))
-    throw modelError('model_not_found', `The model '${model.id}' does not serve ${endpointNames[serves]}.`);
+    throw modelError('model_not_found', `The model '${model.id}' does not serve ${servesNames[serves]}.`);
   return model;
 }
 

@@ -1,8 +1,12 @@
 import type { Hours } from './hours.ts';
 import type { PriceList } from './price.ts';
 
+/** Kinds of requests that have a path of their own and are answered in one piece (`wire/direct/direct-formats.ts`). */
+export const directKinds = ['embeddings', 'rerank', 'score', 'moderations'] as const;
+export type DirectKind = (typeof directKinds)[number];
+
 /** `completions`: some chat engines also complete raw prompts. */
-export type Serves = 'chat' | 'embeddings' | 'completions';
+export type Serves = 'chat' | 'completions' | DirectKind;
 
 /** Inputs beside text. */
 export const modelInputs = ['image', 'audio', 'file'] as const;

@@ -1,12 +1,13 @@
 import type { Service } from '../base/service.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { RequestOutcomes } from '../core/request-outcomes.ts';
-import type { ModelInput, Serves } from '../core/model.ts';
+import type { DirectKind, ModelInput, Serves } from '../core/model.ts';
 import type { OpenBreakers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
+import type { DirectRequests, DirectResults } from '../wire/direct/direct-formats.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 
@@ -27,7 +28,12 @@ export interface Engine extends Service {
   generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse>;
   /** Chunks with non-empty `choices`, then the usage. @throws ApiError if a choice has no finish reason at the end */
   stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks;
-  embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
+  /** Answers a request of a kind that `capabilities.serves` names. */
+  direct<Kind extends DirectKind>(
+    kind: Kind,
+    request: JsonBody<DirectRequests[Kind]>,
+    call: EngineCall,
+  ): Promise<DirectResults[Kind]>;
   /** Requests in the formats that `capabilities.formats` names as native. */
   readonly native?: NativeCalls;
   /** Tokens of the rendered prompt or of the embedded input; undefined where the engine cannot count them. */
@@ -37,7 +43,7 @@ export interface Engine extends Service {
   /** Queries the server's status without generating; never cached. @throws ApiError the error that a request would meet */
   probe(): Promise<ProbeReport>;
   /**
-   * Sends a minimal request: a chat of one token, or an embedding of one letter. Its outcome shows whether a failed request or
+   * Sends a minimal request: a chat of one token, or the smallest one of another kind. Its outcome shows whether a failed request or
    * the server is at fault. A health route cannot, because a proxy may answer it.
    * @throws ApiError as a request would
    */
@@ -152,12 +158,6 @@ export interface NativeEvent {
   delta?: string;
   /** Set on the last event. */
   usage?: ChatUsage;
-}
-
-export interface Embeddings {
-  /** One vector for each input, in order, of the model's length; the embedded engine normalises to length 1. */
-  vectors: Float32Array[];
-  promptTokens: number;
 }
 
 /** Abilities of an engine. Differences between engines are this table, never an `if` elsewhere. */

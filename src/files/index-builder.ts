@@ -23,7 +23,7 @@ export class IndexBuilder {
     const { model, prompt } = checked;
     const at = this.#offset.length * prefixLevels;
     if (at === this.#hashes.length) this.#grow();
-    // Embeddings have no prompt.
+    // Direct requests, such as embeddings, have no prompt.
     if (prompt) prefixHashes(prompt.chat as ChatRequest, this.#hashes, at);
     if (!this.#models.has(model)) this.#models.set(model, this.#models.size);
     this.#offset.push(line.offset);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import {
   chatChunk,
   chatRequest,
@@ -378,7 +379,7 @@ describe('createInference', () => {
     };
 
     it('answers with vectors, and charges the prompt', async () => {
-      const response = await service.inference.embeddings(request(), call);
+      const response = await service.inference.direct('embeddings', request(), call);
       expect(response).toMatchObject({
         model: 'vectors',
         data: [{ index: 0, embedding: [0.5, -1] }, { index: 1 }],
@@ -397,7 +398,8 @@ describe('createInference', () => {
     });
 
     it('answers in base64 on request', async () => {
-      const response = await service.inference.embeddings(request('base64'), call);
+      const answer = await service.inference.direct('embeddings', request('base64'), call);
+      const response = answer as EmbeddingsResponse;
       const bytes = Buffer.from(response.data[0]!.embedding as string, 'base64');
       expect([bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([0.5, -1]);
     });

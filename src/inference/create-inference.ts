@@ -24,7 +24,7 @@ import { type PooledModel, type ServedModel, ServedModels } from './served-model
 import { StreamMeter, type MeteredSource, meterStream } from './meter.ts';
 import { promptPrefix, textPromptPrefix } from './prompt-prefix.ts';
 import type { TokenAmounts } from '../limits/limiter.ts';
-import { chatTokens, completionTokens, embeddingTokens } from './token-estimates.ts';
+import { chatTokens, completionTokens, directTokens } from './token-estimates.ts';
 import { createRunLine } from './run-line.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
@@ -215,16 +215,16 @@ export function createInference(deps: InferenceDeps): InferenceService {
     },
 
     async countLine({ model, orgId, asked, signal }) {
-      if (asked.kind === 'completions') return undefined;
+      if (asked.kind !== 'chat' && asked.kind !== 'embeddings') return undefined;
       // Some servers fetch images to count them.
       if (asked.kind === 'chat' && !model.imageUrls && hasImageUrl(asked.chat.messages)) return undefined;
       const request = asked.kind === 'chat' ? asked.chat : asked.request().value;
       return models.require(model.id).countPrompt(request, orgId, signal);
     },
 
-    async embeddings(request, call) {
-      const admitted = admit(request.value.model, call, 'embeddings', () => embeddingTokens(request.value));
-      return answered(admitted, call, () => calls.embed(admitted, request, toEngineCall(call)));
+    async direct(kind, request, call) {
+      const admitted = admit(request.value.model, call, kind, () => directTokens(kind, request.value));
+      return answered(admitted, call, () => calls.direct(admitted, kind, request, toEngineCall(call)));
     },
 
     async completions(request, call) {

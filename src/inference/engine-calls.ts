@@ -1,7 +1,7 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import type { Model } from '../core/model.ts';
+import type { DirectKind, Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine, EngineCall, NativeRequest, ApiFormat } from '../engines/engines.ts';
 import type { AnswerIdentity, NativeAnswer } from '../wire/prepared/prepared-request.ts';
@@ -11,13 +11,12 @@ import type {
   CompletionsRequest,
   CompletionsResponse,
 } from '../wire/completions/completions.ts';
-import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
-import { embeddingsResponse } from '../wire/embeddings/response.ts';
+import { directFormats, type DirectRequests } from '../wire/direct/direct-formats.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import { engineGuarantees } from './guarantees/engine-guarantees.ts';
 import { createGuarantee, type Guarantee } from './guarantees/guarantee.ts';
 import type { EngineRequest } from './guarantees/strategies.ts';
-import { requireModalities } from './modalities.ts';
+import { refuseImageUrls, requireModalities } from './modalities.ts';
 import type { Schemas } from './schemas/schemas.ts';
 import type { PooledModel } from './served-models.ts';
 
@@ -100,15 +99,20 @@ export function createEngineCalls({ schemas, clock, ids, log }: EngineCallsDeps)
       return { body, usage: usageOf(body.usage) };
     },
 
-    async embed(
+    /** @throws ApiError also for image URLs, unless the model's server fetches them */
+    async direct<Kind extends DirectKind>(
       { pool, model }: PooledModel,
-      request: JsonBody<EmbeddingsRequest>,
+      kind: Kind,
+      request: JsonBody<DirectRequests[Kind]>,
       call: EngineCall,
-    ): Promise<AnswerWithUsage<EmbeddingsResponse>> {
-      const { encoding_format: format } = request.value;
-      const answer = await pool.embed(request, call);
-      const body = embeddingsResponse(answer, model.id, format ?? 'float');
-      return { body, usage: { ...noUsage, inputTokens: body.usage.prompt_tokens } };
+    ): Promise<AnswerWithUsage<object>> {
+      const { imageUrlPaths, presenter, idPrefix } = directFormats[kind];
+      if (imageUrlPaths) refuseImageUrls(imageUrlPaths(request.value), model);
+      const present = presenter(request.value);
+      const result = await pool.direct(kind, request, call);
+      const id = idPrefix === undefined ? '' : ids.next(idPrefix);
+      const body = present(result, { id, created: unixSeconds(clock.now()), model: model.id });
+      return { body, usage: { ...noUsage, inputTokens: result.promptTokens } };
     },
 
     async complete(

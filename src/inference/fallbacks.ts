@@ -32,9 +32,12 @@ export function withFallbacks({
     ...inference,
     chat: withFallback('chat', firstAnswer, (request, call) => inference.chat(request, call)),
     chatStream: withFallback('chat', firstStream, (request, call) => inference.chatStream(request, call)),
-    embeddings: withFallback('embeddings', firstAnswer, (request, call) =>
-      inference.embeddings(request, call),
-    ),
+    direct(kind, request, call) {
+      const run = withFallback<typeof request.value, Promise<object>>(kind, firstAnswer, (each, on) =>
+        inference.direct(kind, each, on),
+      );
+      return run(request, call);
+    },
     completions: withFallback('completions', firstAnswer, (request, call) =>
       inference.completions(request, call),
     ),

@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { CallTrace } from '../core/call-trace.ts';
-import type { Catalog, Model } from '../core/model.ts';
+import type { Catalog, DirectKind, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { RateState } from '../core/rates.ts';
 import type { Usage } from '../core/usage.ts';
@@ -13,7 +13,7 @@ import type {
   CompletionsRequest,
   CompletionsResponse,
 } from '../wire/completions/completions.ts';
-import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
+import type { DirectRequests } from '../wire/direct/direct-formats.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { Capacity } from './capacity.ts';
 import type { Peers } from './peers.ts';
@@ -62,7 +62,12 @@ export interface Inference {
   countTokens(request: ChatRequest, call: Pick<InteractiveCall, 'caller' | 'signal'>): Promise<number>;
   /** Prompt tokens of a batch line; undefined where its engine cannot count, and for raw prompts. */
   countLine(line: Pick<LineCall, 'model' | 'orgId' | 'asked' | 'signal'>): Promise<number | undefined>;
-  embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
+  /** Answers a request of a direct kind, such as embeddings, in the format of its endpoint. */
+  direct<Kind extends DirectKind>(
+    kind: Kind,
+    request: JsonBody<DirectRequests[Kind]>,
+    call: InteractiveCall,
+  ): Promise<object>;
   completions(request: JsonBody<CompletionsRequest>, call: InteractiveCall): Promise<CompletionsResponse>;
   /** As `chatStream`. */
   completionsStream(request: JsonBody<CompletionsRequest>, call: InteractiveCall): CompletionChunks;

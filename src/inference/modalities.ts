@@ -56,6 +56,14 @@ function addImageUrls(
   if (!imageUrls) for (const path of imageUrlPaths(messages)) add(path, imageUrlsOff);
 }
 
+/** Rejects images by URL, at these paths, unless the model's server fetches them. @throws ApiError `validation_error` (422) */
+export function refuseImageUrls(
+  paths: Iterable<string>,
+  { imageUrls = false }: Pick<Model, 'imageUrls'>,
+): void {
+  if (!imageUrls) throwFaults((add) => [...paths].forEach((path) => add(path, imageUrlsOff)));
+}
+
 function throwFaults(find: (add: AddFault) => void): void {
   const faults = collectFaults(find).slice(0, 100);
   const [first] = faults;

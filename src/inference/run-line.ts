@@ -23,9 +23,9 @@ export function createRunLine(models: ServedModels, calls: EngineCalls): Inferen
     const served = { pool, model };
     let answer: LineAnswer | undefined;
     try {
-      if (asked.kind === 'embeddings') answer = await calls.embed(served, asked.request(), engineCall);
-      else if (asked.kind === 'completions')
-        answer = await calls.complete(served, asked.request(), engineCall);
+      if (asked.kind === 'completions') answer = await calls.complete(served, asked.request(), engineCall);
+      else if (asked.kind !== 'chat')
+        answer = await calls.direct(served, asked.kind, asked.request(), engineCall);
       else {
         // No variable holds the built request, so that its memory is free once it is sent.
         const guarantee = await calls.guarantee(served, asked.chat, orgId, signal);

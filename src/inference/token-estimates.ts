@@ -1,9 +1,10 @@
+import type { DirectKind } from '../core/model.ts';
 import type { TokenAmounts } from '../limits/limiter.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
-import { estimatePrompt, estimateText } from '../wire/chat/request/estimate-prompt.ts';
+import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
 import type { CompletionsRequest } from '../wire/completions/completions.ts';
 import { answersPerPrompt, estimateTextPrompt } from '../wire/completions/request.ts';
-import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
+import { directFormats, type DirectRequests } from '../wire/direct/direct-formats.ts';
 import { splitTextInputs } from '../wire/shared/text-inputs.ts';
 
 // Tokens that limits and budgets reserve for a single request until its usage is known. Clients that want no maximum send a very
@@ -25,11 +26,11 @@ export function chatTokens(chat: ChatRequest, context: ContextLength): TokenAmou
   return { inputTokens, outputTokens: answerTokens(most, inputTokens, context) * (chat.n ?? 1) };
 }
 
-export function embeddingTokens({ input }: EmbeddingsRequest): TokenAmounts {
-  const tokens = splitTextInputs('input', input).map(({ input: text }) =>
-    typeof text === 'string' ? estimateText(text) : text.length,
-  );
-  return { inputTokens: tokens.reduce((sum, count) => sum + count, 0), outputTokens: 0 };
+export function directTokens<Kind extends DirectKind>(
+  kind: Kind,
+  request: DirectRequests[Kind],
+): TokenAmounts {
+  return { inputTokens: directFormats[kind].inputTokens(request), outputTokens: 0 };
 }
 
 export function completionTokens(request: CompletionsRequest, context: ContextLength): TokenAmounts {

@@ -3,7 +3,7 @@ import type { Catalog } from '../core/model.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { CompletionsRequest } from '../wire/completions/completions.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
-import { chatTokens, completionTokens, embeddingTokens } from './token-estimates.ts';
+import { chatTokens, completionTokens, directTokens } from './token-estimates.ts';
 
 /**
  * Inference for single requests within the limits of their org and key. Tokens are reserved by an estimate, and replaced by the
@@ -93,11 +93,11 @@ export function withLimits(
         () => tokensOf(native.chat),
         (call) => inference.nativeStream(op, native, call, present),
       ),
-    embeddings: (request, asked) =>
+    direct: (kind, request, asked) =>
       answered(
         asked,
-        () => embeddingTokens(request.value),
-        (call) => inference.embeddings(request, call),
+        () => directTokens(kind, request.value),
+        (call) => inference.direct(kind, request, call),
       ),
     completions: (request, asked) =>
       answered(

@@ -15,7 +15,7 @@ import { toRow, toTexts } from './stored-body.ts';
 
 /**
  * Completes the answer of a single request that ran as a line of the batch engine: names its tier, and makes the rows of one that is
- * to be stored. Messages name their tier already, and embeddings have none.
+ * to be stored. Messages name their tier already, and direct answers, such as embeddings, have none.
  */
 export const finishAnswer: FinishAnswer = (request, { body, response }, outcome) => {
   if (response) {

@@ -47,7 +47,7 @@ function notFoundMessage(path: string): string {
 }
 
 const apiPath =
-  /^\/(batches|files|chat|completions|conversations|embeddings|models|messages|responses|admin)(\/|$)/;
+  /^\/(batches|files|chat|completions|conversations|embeddings|rerank|score|moderations|models|messages|responses|admin)(\/|$)/;
 
 /** Error for a known path with another method. */
 export function wrongMethod(method: string, allowed: string[]): ApiError {

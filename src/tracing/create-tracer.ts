@@ -34,6 +34,10 @@ const operations: Readonly<Record<string, string>> = {
   '/v1/messages': 'chat',
   '/v1/completions': 'text_completion',
   '/v1/embeddings': 'embeddings',
+  // The conventions have no names for these.
+  '/v1/rerank': 'rerank',
+  '/v1/score': 'score',
+  '/v1/moderations': 'moderations',
 };
 
 /**

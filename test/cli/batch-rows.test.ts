@@ -146,6 +146,23 @@ describe('batch run with a prompt', () => {
     expect(err).toContain('4 rows: 2 repeated, 2 requests to ask.');
   });
 
+  it('has an endpoint for moderations, whose answers are JSON', async () => {
+    const result = { flagged: true, categories: { violence: true } };
+    server.behavior.answer = (id) => ({
+      ...succeeded(id),
+      response: {
+        status_code: 200,
+        request_id: 'req_1',
+        body: { id: 'modr_1', model: 'm', results: [result] },
+      },
+    });
+    await ask('--endpoint', '/v1/moderations');
+    const [request] = uploaded();
+    expect(request).toMatchObject({ url: '/v1/moderations', body: { input: 'Classify: good' } });
+    const [, row] = read('out.csv').split('\r\n');
+    expect(row).toContain('"{""flagged"":true,""categories"":{""violence"":true}}"');
+  });
+
   it('has an endpoint for embeddings', async () => {
     await ask('--endpoint', '/v1/embeddings');
     expect(uploaded()[0]).toMatchObject({

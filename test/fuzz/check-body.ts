@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { embeddingsSchema } from '../../src/server/openapi/answer-schemas.ts';
+import { directFormats } from '../../src/wire/direct/direct-formats.ts';
 import { chatResponseSchema } from '../../src/wire/chat/answer/response-schema.ts';
 import { messageSchema, tokenCountSchema } from '../../src/wire/messages/answer/response-schema.ts';
 import { inputTokensSchema, responseSchema } from '../../src/wire/responses/answer/response-schema.ts';
@@ -16,7 +16,12 @@ const shapes: Record<string, ValidateFunction> = {
   '/v1/messages/count_tokens': ajv.compile(tokenCountSchema),
   '/v1/chat/completions/input_tokens': ajv.compile(tokenCountSchema),
   '/v1/responses/input_tokens': ajv.compile(inputTokensSchema),
-  '/v1/embeddings': ajv.compile(embeddingsSchema),
+  ...Object.fromEntries(
+    Object.values(directFormats).map(({ endpoint, responseSchema: schema }) => [
+      endpoint,
+      ajv.compile(schema),
+    ]),
+  ),
 };
 
 /** Returns the fault of the body of a 200, or undefined. */

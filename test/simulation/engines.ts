@@ -92,7 +92,7 @@ function troubled(world: World, process: SimProcess, model: string, engine: Engi
         const answer = await engine.generate(request, call);
         return request.text.includes(directives.filtered) ? filtered(answer.usage) : answer;
       }),
-    embed: (request, call) => watched(request.text, call, () => engine.embed(request, call)),
+    direct: (kind, request, call) => watched(request.text, call, () => engine.direct(kind, request, call)),
     async probe() {
       requireThere();
       return engine.probe();

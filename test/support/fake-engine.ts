@@ -1,3 +1,4 @@
+import { directCalls } from '../../src/engines/direct-calls.ts';
 import type { Capabilities, Engine, EngineCall } from '../../src/engines/engines.ts';
 import type { ChatChunk, ChatRequest, ChatResponse, ToolCall } from '../../src/wire/chat/chat.ts';
 import type { JsonBody } from '../../src/wire/json/json-body.ts';
@@ -41,10 +42,12 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
         yield [chunk];
       }
     },
-    embed: async (request) => {
-      const inputs = Array.isArray(request.value.input) ? request.value.input : [request.value.input];
-      return { vectors: inputs.map(() => Float32Array.of(0.5, -1)), promptTokens: 3 };
-    },
+    direct: directCalls({
+      embeddings: async ({ value: { input } }) => {
+        const inputs = Array.isArray(input) ? input : [input];
+        return { vectors: inputs.map(() => Float32Array.of(0.5, -1)), promptTokens: 3 };
+      },
+    }),
     countTokens: async () => 11,
     probe: async () => ({ slots: null, queued: null }),
     tryOut: async () => {},

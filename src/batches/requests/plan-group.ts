@@ -21,7 +21,7 @@ export interface PreparedRequest extends DurableRequest {
   model: string;
   /** Tag of the usage. */
   tag: string;
-  /** Null for embeddings. */
+  /** Null for direct requests, such as embeddings. */
   prompt: LinePrompt | null;
 }
 

@@ -5,6 +5,7 @@ import type { Log } from '../../base/log.ts';
 import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
+import { directCalls } from '../direct-calls.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { sendMinimalRequest } from '../minimal-request.ts';
 import { pushIterable } from './push-iterable.ts';
@@ -100,9 +101,10 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       },
     },
 
-    async embed({ value: request }, { signal, priority }) {
-      return supervisor.run({ op: 'embed', request }, { signal, priority });
-    },
+    direct: directCalls({
+      embeddings: ({ value: request }, { signal, priority }) =>
+        supervisor.run({ op: 'embed', request }, { signal, priority }),
+    }),
 
     tryOut: (signal) => sendMinimalRequest(engine, signal),
 

@@ -2,8 +2,8 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { CompletionsRequest, CompletionsResponse } from '../../wire/completions/completions.ts';
-import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
-import type { Embeddings, NativeEvent } from '../engines.ts';
+import type { Embeddings, EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
+import type { NativeEvent } from '../engines.ts';
 
 /**
  * Messages between the engine and its child process, over Node's IPC with structured clones. The child answers each `ask`,

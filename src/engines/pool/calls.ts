@@ -31,7 +31,7 @@ export function createCalls(
   queue: AdmissionQueue,
   clock: Clock,
   outcomes: Outcomes,
-): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
+): Pick<Pool, 'generate' | 'stream' | 'direct' | 'native'> {
   let answered = 0;
 
   /** Reservation for a retry. @throws the error where the call should fail */
@@ -167,10 +167,10 @@ export function createCalls(
         ({ id }) => id,
       ),
     stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
-    embed: (request, call) =>
+    direct: (kind, request, call) =>
       run(
         call,
-        (engine) => engine.embed(request, call),
+        (engine) => engine.direct(kind, request, call),
         ({ promptTokens: read }) => read * promptTokenCost,
       ),
     native: {

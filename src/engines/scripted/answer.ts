@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import { truncate } from '../../base/truncate.ts';
 import type { ChatChoice, ChatRequest } from '../../wire/chat/chat.ts';
 import { sampleValue } from './sample-value.ts';
@@ -52,12 +51,4 @@ export function promptTokens({ tools, messages }: ChatRequest): string[] {
 
 export function textOf(content: ChatRequest['messages'][number]['content']): string {
   return typeof content === 'string' ? content : (content ?? []).map(({ text = '' }) => text).join('');
-}
-
-/** A unit vector that depends on the text alone. */
-export function embed(text: string, dimensions: number): Float32Array {
-  const seed = crc32(text) + 1;
-  const values = Float32Array.from({ length: dimensions }, (_, i) => Math.sin(seed + i * i));
-  const length = Math.hypot(...values);
-  return values.map((value) => value / length);
 }

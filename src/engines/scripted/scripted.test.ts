@@ -40,7 +40,8 @@ describe('the scripted engine', () => {
   });
 
   it('embeds to unit vectors that depend on the text alone', async () => {
-    const { vectors, promptTokens } = await engine.embed(
+    const { vectors, promptTokens } = await engine.direct(
+      'embeddings',
       json({ model: 'm', input: ['a', 'b', 'a', ''] }),
       call,
     );

@@ -4,9 +4,9 @@ import { ApiError } from '../../core/errors.ts';
 import type { ChatChunk, ChatDelta, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../wire/chat/usage.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
-import { splitTextInputs } from '../../wire/shared/text-inputs.ts';
 import type { Engine, EngineCall } from '../engines.ts';
-import { type ScriptedAnswer, answerTo, embed, promptTokens, tokenize } from './answer.ts';
+import { type ScriptedAnswer, answerTo, promptTokens, tokenize } from './answer.ts';
+import { createScriptedDirect } from './direct.ts';
 
 export interface ScriptedOptions {
   clock: Clock;
@@ -14,7 +14,7 @@ export interface ScriptedOptions {
   slots?: number;
   /** Time that an answer takes in its slot. Default 0. */
   delayMs?: number;
-  /** Replaces the answers, for tests. Embeddings get the timing of a chat with their last input. */
+  /** Replaces the answers, for tests. Direct requests get the timing of a chat with their last input. */
   script?: (request: ChatRequest) => ScriptedTurn;
 }
 
@@ -99,14 +99,12 @@ export function createScriptedEngine(options: ScriptedOptions): Engine {
       }
     },
 
-    embed: ({ value: { input, model, dimensions } }, call) =>
+    direct: createScriptedDirect((model, lastInput, call, answer) =>
       inSlot(call, async () => {
-        // A list of token IDs counts as a text of numbers.
-        const inputs = splitTextInputs('input', input).map((each) => [each.input].flat().join(' '));
-        await wait(script({ model, messages: [{ role: 'user', content: inputs.at(-1) ?? '' }] }), 1, call);
-        const vectors = inputs.map((text) => embed(text, dimensions ?? 64));
-        return { vectors, promptTokens: inputs.flatMap(tokenize).length };
+        await wait(script({ model, messages: [{ role: 'user', content: lastInput }] }), 1, call);
+        return answer();
       }),
+    ),
 
     tryOut: async () => stopping.signal.throwIfAborted(),
     probe: async () => {

@@ -11,7 +11,7 @@ import { createOperatorLog } from './connection/operator-log.ts';
 import { readRateLimit } from './connection/rate-headers.ts';
 import type { RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts } from './connection/timeouts.ts';
-import { createEmbeddingsCall } from './embeddings-call.ts';
+import { createDirectCalls } from './direct/direct-calls.ts';
 import { headersOf } from './flavors/flavors.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import { probeTimeouts } from './probe/count-tokens.ts';
@@ -106,7 +106,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
 
     ...createChatCalls(client, prober, systems, clock, () => ids.next('call_')),
     native: createNativeCalls(client, prober),
-    embed: createEmbeddingsCall(client, prober, options),
+    direct: createDirectCalls(client, prober, options),
     onRateLimit: (listener) => void (onRateLimit = listener),
     probe: () => prober.probe(),
     tryOut: (signal) => sendMinimalRequest(engine, signal),

@@ -1,6 +1,7 @@
 import { budgetPeriods } from '../../core/budget.ts';
 import * as t from '../../wire/schema/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
+import { directKinds } from '../../core/model.ts';
 import { filePurposes } from '../../core/file.ts';
 import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
 import { waitingReasons } from '../../core/waiting.ts';
@@ -269,7 +270,7 @@ export const modelSchema = titled('Model', {
   display_name: t.string(),
   created_at: instant,
   aliases: t.array(t.string()),
-  serves: t.array(t.oneOf(['chat', 'embeddings', 'completions'])),
+  serves: t.array(t.oneOf(['chat', 'completions', ...directKinds])),
   context_length: t.integerOrNull({
     description: 'Maximum tokens of a prompt and its answer together; null if unknown.',
   }),
@@ -345,26 +346,6 @@ export const deliverySchema = titled('WebhookDelivery', {
   last_status_code: t.integerOrNull({ description: 'Status of the last answer, if there was one.' }),
   last_error: t.stringOrNull(),
 });
-
-export const embeddingsSchema = t.object(
-  {
-    object: t.literal('list'),
-    model: t.string(),
-    data: t.array(
-      t.object({
-        object: t.literal('embedding'),
-        index: t.integer(),
-        embedding: {
-          type: ['array', 'string'],
-          items: { type: 'number' },
-          description: 'Numbers, or base64 of little-endian float32 values.',
-        },
-      }),
-    ),
-    usage: t.object({ prompt_tokens: t.integer(), total_tokens: t.integer() }),
-  },
-  { title: 'Embeddings' },
-);
 
 export const pageOf = (item: t.Schema, more: t.Fields = {}) =>
   t.object({

@@ -4,7 +4,7 @@ import type { Schema } from '../../wire/schema/schema.ts';
 import type { MaxBytes, MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** Route definition with defaults for the fields that most routes share. */
-interface RouteRow extends Pick<
+export interface RouteRow extends Pick<
   RouteDocs,
   'name' | 'summary' | 'query' | 'orType' | 'otherAnswer' | 'optionalBody'
 > {

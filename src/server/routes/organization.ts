@@ -33,6 +33,14 @@ export const organizationRoutes = defineRoutes({ access: 'usage', tag: 'Usage' }
     handle: (incoming, services) => report('embeddings', incoming, services),
   },
   {
+    on: 'GET /v1/organization/usage/moderations',
+    name: 'Get Moderations Usage',
+    summary: 'Get the usage of moderations in buckets of time, as OpenAI reports it; an org is a project',
+    query: bucketQueries.moderations,
+    answer: bucketPageSchema,
+    handle: (incoming, services) => report('moderations', incoming, services),
+  },
+  {
     on: 'GET /v1/organization/costs',
     name: 'Get Costs',
     summary: 'Get the cost by day, as OpenAI reports it; an org is a project, and a model a line item',

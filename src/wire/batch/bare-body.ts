@@ -11,11 +11,19 @@ export function isOtherFormat(line: Fields): boolean {
 
 /** True for a bare request body, as in fine-tuning files; it may have a `custom_id`. */
 export function isBareBody(line: Fields): boolean {
-  return isOtherFormat(line) && (Array.isArray(line['messages']) || 'input' in line || 'prompt' in line);
+  return (
+    isOtherFormat(line) &&
+    (Array.isArray(line['messages']) || 'input' in line || 'prompt' in line || isRerank(line))
+  );
 }
 
 /** Endpoint for a bare body. `input` alone fits embeddings and responses; only embeddings batches are enabled by default. */
 export function endpointOfBody(body: Fields): BatchEndpoint {
   if (Array.isArray(body['messages'])) return '/v1/chat/completions';
+  if (isRerank(body)) return '/v1/rerank';
   return 'input' in body ? '/v1/embeddings' : '/v1/completions';
+}
+
+function isRerank(body: Fields): boolean {
+  return 'query' in body && Array.isArray(body['documents']);
 }

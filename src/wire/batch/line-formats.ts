@@ -1,6 +1,6 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
-import type { Serves } from '../../core/model.ts';
+import type { DirectKind, Serves } from '../../core/model.ts';
 import type { PreparedRequest, PreparedChat } from '../prepared/prepared-request.ts';
 import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
 import type { ChatBody } from '../chat/request/body.ts';
@@ -9,8 +9,7 @@ import { presentChat } from '../chat/answer/present.ts';
 import { checkChatRequest } from '../chat/request/request.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../completions/completions.ts';
 import { answersPerPrompt, checkCompletionsRequest } from '../completions/request.ts';
-import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
-import { checkEmbeddingsRequest } from '../embeddings/request.ts';
+import { directFormats } from '../direct/direct-formats.ts';
 import type { LineResponse } from './line-response.ts';
 import type { ErrorFormat } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
@@ -100,17 +99,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     prompt: (body) => chatPrompt(body, asItIs),
     prepare: (body) => new ChatLine(canonicalChat(body as unknown as JsonBody<ChatBody>)),
   },
-  '/v1/embeddings': {
-    serves: 'embeddings',
-    errors: 'chat',
-    check: checkEmbeddingsRequest,
-    prompt: () => null,
-    prepare: (body) => ({
-      kind: 'embeddings',
-      request: () => body as unknown as JsonBody<EmbeddingsRequest>,
-      mapError: asItIs,
-    }),
-  },
+  '/v1/embeddings': directLine('embeddings'),
   '/v1/responses': {
     serves: 'chat',
     errors: 'chat',
@@ -141,7 +130,21 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
       mapError: asItIs,
     }),
   },
+  '/v1/rerank': directLine('rerank'),
+  '/v1/score': directLine('score'),
+  '/v1/moderations': directLine('moderations'),
 };
+
+/** Lines without a prompt: no cache of an engine is reused for them. */
+function directLine(kind: DirectKind): LineFormat {
+  return {
+    serves: kind,
+    errors: 'chat',
+    check: directFormats[kind].check,
+    prompt: () => null,
+    prepare: (body) => ({ kind, request: () => body, mapError: asItIs }) as unknown as PreparedRequest,
+  };
+}
 
 /** Several prompts are ordered by the first. */
 function completionPrompt(request: CompletionsRequest): LinePrompt {

@@ -19,15 +19,15 @@ export function* textsOf(value: unknown): Generator<string> {
 
 /** Last text that a user wrote in the body of a request, or its input. */
 export function promptText(body: unknown): string {
-  const { messages, input, prompt } = fieldsOf(body);
+  const { messages, input, prompt, query, text_1: text, queries } = fieldsOf(body);
   const turns = [messages, input].find(Array.isArray) as unknown[] | undefined;
   const last = turns?.findLast((turn) => isObject(turn) && turn['role'] === 'user') ?? turns?.at(-1);
-  return joined(last ?? input ?? prompt);
+  return joined(last ?? input ?? prompt ?? query ?? text ?? queries);
 }
 
 /** Text of the first answer in the body of a response, or the calls that it makes. */
 export function answerText(body: unknown): string {
-  const { choices, content, output } = fieldsOf(body);
+  const { choices, content, output, results } = fieldsOf(body);
   if (Array.isArray(choices)) {
     const choice = fieldsOf(choices[0]);
     const message = fieldsOf(choice['message']);
@@ -37,7 +37,8 @@ export function answerText(body: unknown): string {
     const messages = output.filter((item) => fieldsOf(item)['type'] === 'message');
     return joined(messages.length > 0 ? messages : output);
   }
-  return joined(content);
+  // The documents of a ranking.
+  return joined(content ?? results);
 }
 
 function joined(value: unknown): string {

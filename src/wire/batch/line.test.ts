@@ -96,7 +96,7 @@ it.each([
   ['/v1/chat/completions/', true],
   ['/openai/v1/chat/completions', true],
   ['https://api.openai.com/v1/chat/completions', true],
-  ['/v1/moderations', false],
+  ['/v1/audio/speech', false],
   ['/v2/chat/completions', false],
 ])('names the endpoint that is meant by %s: %s', (url, isMeant) => {
   const [message] = messagesOf(line({ url }));

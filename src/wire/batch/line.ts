@@ -35,7 +35,7 @@ export interface CheckedLine {
   model: string;
   /** Estimated tokens: bytes / 4, plus the answer. */
   est: number;
-  /** Null for embeddings. */
+  /** Null for direct requests, such as embeddings. */
   prompt: LinePrompt | null;
   /** Decodes a string of the prompt, whose characters may be bytes. */
   textOf: (characters: string) => string;

@@ -1,5 +1,5 @@
-import { estimateText } from '../chat/request/estimate-prompt.ts';
 import type { JsonBody } from '../json/json-body.ts';
+import { estimateTexts } from '../chat/request/estimate-prompt.ts';
 import { checkTextInputs, splitTextInputs } from '../shared/text-inputs.ts';
 import { type AddFault, parseBody, type ReportFields, validator } from '../schema/validate.ts';
 import type { CompletionsRequest } from './completions.ts';
@@ -36,10 +36,7 @@ function checkAgreement(request: CompletionsRequest, add: AddFault): void {
 
 /** Tokens of all prompts: estimated for text, exact for token ids. */
 export function estimateTextPrompt({ prompt }: Pick<CompletionsRequest, 'prompt'>): number {
-  const tokens = splitTextInputs('prompt', prompt).map(({ input }) =>
-    typeof input === 'string' ? estimateText(input) : input.length,
-  );
-  return tokens.reduce((sum, count) => sum + count, 0);
+  return estimateTexts(prompt);
 }
 
 export function answersPerPrompt({ n, best_of: bestOf }: Pick<CompletionsRequest, 'n' | 'best_of'>): number {

@@ -16,6 +16,13 @@ export function isEmbeddings(request: object): request is EmbeddingsRequest {
   return 'input' in request && !('messages' in request);
 }
 
+/** Embeddings as an engine makes them. */
+export interface Embeddings {
+  /** One vector for each input, in order, of the model's length; the embedded engine normalises to length 1. */
+  vectors: Float32Array[];
+  promptTokens: number;
+}
+
 export interface EmbeddingsResponse {
   object: 'list';
   model: string;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkEmbeddingsRequest, parseEmbeddingsRequest } from './request.ts';
+import { parseDirectRequest } from '../direct/parse.ts';
+import { checkEmbeddingsRequest } from './request.ts';
 import { embeddingsResponse, encodeEmbedding } from './response.ts';
 
 const faultsOf = (value: unknown): string[] =>
@@ -8,7 +9,7 @@ const faultsOf = (value: unknown): string[] =>
 describe('an embeddings request', () => {
   it.each([['text'], [['a', 'b']], [[1, 2, 3]], [[[1, 2], [3]]]])('takes the input %j', (input) => {
     const text = JSON.stringify({ model: 'm', input, encoding_format: 'base64', user: 'u' });
-    expect(parseEmbeddingsRequest(text)).toMatchObject({ value: JSON.parse(text), text });
+    expect(parseDirectRequest('embeddings', text)).toMatchObject({ value: JSON.parse(text), text });
   });
 
   it.each([

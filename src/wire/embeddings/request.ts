@@ -1,9 +1,8 @@
-import type { JsonBody } from '../json/json-body.ts';
 import { embeddingEngineFields } from '../schema/engine-fields.ts';
 import { requestedModel, integerOrNull, known, object, oneOfOrNull } from '../schema/schema.ts';
 import { serviceTierField } from '../shared/service-tier.ts';
 import { checkTextInputs, textInputsSchema } from '../shared/text-inputs.ts';
-import { parseBody, type ReportFields, validator } from '../schema/validate.ts';
+import { validator } from '../schema/validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
 
 export const embeddingsLimits = { inputs: 2_048, dimensions: 65_536 } as const;
@@ -20,11 +19,6 @@ export const embeddingsRequestSchema = object(
   },
   { title: 'EmbeddingsRequest', ...known('user', ...embeddingEngineFields) },
 );
-
-/** @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found */
-export function parseEmbeddingsRequest(text: string, report?: ReportFields): JsonBody<EmbeddingsRequest> {
-  return parseBody(text, checkEmbeddingsRequest, report);
-}
 
 /** Checks a parsed body of a request or of a batch line. */
 export const checkEmbeddingsRequest = validator(

@@ -1,4 +1,25 @@
-import type { EmbeddingsRequest, EmbeddingsResponse } from './embeddings.ts';
+import { array, integer, literal, object, string } from '../schema/schema.ts';
+import type { Embeddings, EmbeddingsRequest, EmbeddingsResponse } from './embeddings.ts';
+
+export const embeddingsResponseSchema = object(
+  {
+    object: literal('list'),
+    model: string(),
+    data: array(
+      object({
+        object: literal('embedding'),
+        index: integer(),
+        embedding: {
+          type: ['array', 'string'],
+          items: { type: 'number' },
+          description: 'Numbers, or base64 of little-endian float32 values.',
+        },
+      }),
+    ),
+    usage: object({ prompt_tokens: integer(), total_tokens: integer() }),
+  },
+  { title: 'Embeddings' },
+);
 
 type Format = EmbeddingsRequest['encoding_format'];
 
@@ -6,11 +27,7 @@ type Format = EmbeddingsRequest['encoding_format'];
  * Builds the answer in the requested encoding, whichever the engine supports.
  * @param model id of the model that served the request
  */
-export function embeddingsResponse(
-  answer: { vectors: readonly Float32Array[]; promptTokens: number },
-  model: string,
-  format: Format,
-): EmbeddingsResponse {
+export function embeddingsResponse(answer: Embeddings, model: string, format: Format): EmbeddingsResponse {
   return {
     object: 'list',
     model,

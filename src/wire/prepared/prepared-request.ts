@@ -1,13 +1,14 @@
+import type { DirectKind } from '../../core/model.ts';
 import type { ChatRequest, ChatResponse, ChatUsage } from '../chat/chat.ts';
 import type { CompletionsRequest } from '../completions/completions.ts';
-import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
+import type { DirectRequests } from '../direct/direct-formats.ts';
 import type { JsonBody } from '../json/json-body.ts';
 
 /** Checked request of any format, with functions that turn its answer and its errors into the client's format. */
 export type PreparedRequest =
   | PreparedChat
   | PreparedDirect<'completions', CompletionsRequest>
-  | PreparedDirect<'embeddings', EmbeddingsRequest>;
+  | { [Kind in DirectKind]: PreparedDirect<Kind, DirectRequests[Kind]> }[DirectKind];
 
 /** Request that is answered by a chat completion. `Body` is the answer's type: a value, or its JSON text. */
 export interface PreparedChat<Body extends object | string = object | string> {

@@ -53,3 +53,10 @@ export const embeddingEngineFields = [
   `task late_chunking embedding_type normalized input_type truncation output_dimension output_dtype embedding_types text_type
   output_type instruct provider return_multivector extra_body`,
 ];
+
+/** Fields of requests for rankings and scores. */
+export const scoringEngineFields = [
+  `truncate_prompt_tokens truncation_side max_tokens_per_query max_tokens_per_doc use_activation priority request_id cache_salt
+  mm_processor_kwargs chat_template chat_template_kwargs`,
+  'truncation truncate rid provider extra_body',
+];

@@ -16,7 +16,7 @@ import { choiceParam, type Query, textParam } from '../shared/query-params.ts';
 import { requireHourly } from './report.ts';
 
 /** OpenAI's reports: an org is a project. */
-export type Report = 'completions' | 'embeddings' | 'costs';
+export type Report = 'completions' | 'embeddings' | 'moderations' | 'costs';
 
 const widths = { '1d': dayMs, '1h': hourMs } as const;
 type Width = keyof typeof widths;
@@ -38,12 +38,17 @@ const groups: Record<Report, Readonly<Record<string, UsageGroup | null>>> = {
     service_tier: 'tier',
   },
   embeddings: { project_id: 'org', user_id: null, api_key_id: 'key', model: 'model' },
+  moderations: { project_id: 'org', user_id: null, api_key_id: 'key', model: 'model' },
   // OpenAI's costs have no tier.
   costs: { project_id: 'org', line_item: 'model', api_key_id: 'key', service_tier: 'tier' },
 };
 /** Lists, whose names SDKs send with brackets. */
 const lists = words('project_ids user_ids api_key_ids models group_by');
-const embeddings = '/v1/embeddings';
+/** Endpoints with a report of their own. All others are in `completions`. */
+const ownEndpoints: Partial<Record<Report, string>> = {
+  embeddings: '/v1/embeddings',
+  moderations: '/v1/moderations',
+};
 
 /** A page of buckets. Instants are epoch milliseconds. */
 export interface BucketQuery {
@@ -59,13 +64,16 @@ export interface BucketQuery {
   usage: UsageQuery;
 }
 
+const inputParams = words(
+  'start_time end_time bucket_width project_ids user_ids api_key_ids models group_by limit page',
+);
+
 export const bucketParams: Record<Report, readonly string[]> = {
   completions: words(
     'start_time end_time bucket_width project_ids user_ids api_key_ids models batch group_by limit page',
   ),
-  embeddings: words(
-    'start_time end_time bucket_width project_ids user_ids api_key_ids models group_by limit page',
-  ),
+  embeddings: inputParams,
+  moderations: inputParams,
   costs: words('start_time end_time bucket_width project_ids api_key_ids group_by limit page'),
 };
 
@@ -125,13 +133,14 @@ function readFilter(report: Report, query: Query): UsageFilter {
   const keys = listParam(query, 'api_key_ids');
   const models = listParam(query, 'models');
   const batch = choiceParam(query, 'batch', ['true', 'false']);
+  const own = ownEndpoints[report];
   return {
     ...(orgs && { orgs }),
     ...(keys && { keys }),
     ...(models && { models }),
     ...(batch !== undefined && { batch: batch === 'true' }),
-    ...(report === 'embeddings' && { endpoints: [embeddings] }),
-    ...(report === 'completions' && { exceptEndpoints: [embeddings] }),
+    ...(own !== undefined && { endpoints: [own] }),
+    ...(report === 'completions' && { exceptEndpoints: Object.values(ownEndpoints) }),
   };
 }
 
@@ -234,7 +243,7 @@ function presentResult(report: Report, values: GroupValues, sum: UsageSum) {
   if (report === 'costs')
     return { object, amount: { value: Number(formatDollars(sum.amount)), currency: 'usd' }, ...values };
   const input = { input_tokens: sum.inputTokens, num_model_requests: sum.requests };
-  if (report === 'embeddings') return { object, ...input, ...values };
+  if (ownEndpoints[report] !== undefined) return { object, ...input, ...values };
   return {
     object,
     ...input,

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EmbeddingsRequest } from '../../../src/wire/embeddings/embeddings.ts';
-import type { Embeddings } from '../../../src/engines/engines.ts';
+import type { Embeddings, EmbeddingsRequest } from '../../../src/wire/embeddings/embeddings.ts';
 import { testEngine, user } from './engine-fixture.ts';
 import { randomModelFile } from './random-model.ts';
 
@@ -107,7 +106,8 @@ describe('embeddings', () => {
   const embed = (
     request: Partial<EmbeddingsRequest> & Pick<EmbeddingsRequest, 'input'>,
   ): Promise<Embeddings> =>
-    engine.embed(
+    engine.direct(
+      'embeddings',
       { value: { model: 'random', ...request }, text: '' },
       { signal: new AbortController().signal, priority: 'interactive' },
     );

@@ -871,7 +871,7 @@ describe('a prompt that Ollama truncated', () => {
       },
       { flavor: 'ollama', contextLength: 8 },
     );
-    const answer = engine.embed(json({ model: 'public', input }), call());
+    const answer = engine.direct('embeddings', json({ model: 'public', input }), call());
     if (error) await expect(answer).rejects.toMatchObject(error);
     else expect((await answer).promptTokens).toBe(tokens);
   });
@@ -1062,7 +1062,7 @@ describe('embeddings', () => {
         data: vectors([3, 4], [1, 2]).data.map((item, i) => ({ ...item, index: 1 - i })),
       }),
     );
-    const floats = await engine.embed(request, call());
+    const floats = await engine.direct('embeddings', request, call());
     expect(floats.vectors.map((vector) => [...vector])).toEqual([
       [1, 2],
       [3, 4],
@@ -1076,7 +1076,7 @@ describe('embeddings', () => {
     const base64 = (...numbers: number[]) =>
       Buffer.from(Float32Array.from(numbers).buffer).toString('base64');
     fake.answer = status(200, vectors(base64(1.5, -2), base64(0, 1)));
-    const packed = await engine.embed(request, call());
+    const packed = await engine.direct('embeddings', request, call());
     expect(packed.vectors.map((vector) => [...vector])).toEqual([
       [1.5, -2],
       [0, 1],
@@ -1092,7 +1092,9 @@ describe('embeddings', () => {
     ['no data', {}],
   ])('rejects %s', async (_, body) => {
     const { engine } = await upstream(status(200, body));
-    await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'invalid_upstream_response' });
+    await expect(engine.direct('embeddings', request, call())).rejects.toMatchObject({
+      code: 'invalid_upstream_response',
+    });
   });
 
   it.each<[string, unknown, number]>([
@@ -1103,7 +1105,11 @@ describe('embeddings', () => {
     for (const usage of [undefined, null, {}, { prompt_tokens: 0 }]) {
       const list = typeof (input as unknown[])[0] === 'number' ? [[1]] : [[1], [2]];
       const { engine } = await upstream(status(200, { ...vectors(...list), usage }));
-      const { promptTokens } = await engine.embed(json({ model: 'm', input: input as string[] }), call());
+      const { promptTokens } = await engine.direct(
+        'embeddings',
+        json({ model: 'm', input: input as string[] }),
+        call(),
+      );
       expect(promptTokens).toBe(tokens);
     }
   });
@@ -1115,27 +1121,31 @@ describe('embeddings', () => {
     { prompt_tokens: 0, total_tokens: 7 },
   ])('reads the token count reported as %j', async (usage) => {
     const { engine } = await upstream(status(200, { ...vectors([1], [2]), usage }));
-    expect((await engine.embed(request, call())).promptTokens).toBe(7);
+    expect((await engine.direct('embeddings', request, call())).promptTokens).toBe(7);
   });
 
   it('reports refused dimensions, and only those', async () => {
     const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
     const words = 'Model "m" does not support matryoshka representation, changing output dimensions';
     const { fake, engine } = await upstream(status(400, { error: { message: words } }));
-    await expect(engine.embed(asked, call())).rejects.toMatchObject({
+    await expect(engine.direct('embeddings', asked, call())).rejects.toMatchObject({
       code: 'validation_error',
       param: 'dimensions',
       message: expect.stringContaining('matryoshka'),
     });
-    await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'request_refused' });
+    await expect(engine.direct('embeddings', request, call())).rejects.toMatchObject({
+      code: 'request_refused',
+    });
     fake.answer = status(400, { error: { message: 'input too odd' } });
-    await expect(engine.embed(asked, call())).rejects.toMatchObject({ code: 'request_refused' });
+    await expect(engine.direct('embeddings', asked, call())).rejects.toMatchObject({
+      code: 'request_refused',
+    });
   });
 
   it('reports ignored dimensions', async () => {
     const { engine } = await upstream(status(200, vectors([1, 2], [3, 4])));
     const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
-    await expect(engine.embed(asked, call())).rejects.toMatchObject({
+    await expect(engine.direct('embeddings', asked, call())).rejects.toMatchObject({
       code: 'validation_error',
       param: 'dimensions',
     });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
-import { parseEmbeddingsRequest } from '../../../src/wire/embeddings/request.ts';
+import { parseDirectRequest } from '../../../src/wire/direct/parse.ts';
 import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 import { call, collect, engineAt } from './setup.ts';
@@ -176,7 +176,7 @@ describe.each(flavors)('%s', (flavor) => {
     const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: evil } }] }];
     const fields = { model: 'public', input: 'hi', dimensions: 2, encoding_format: 'base64' };
     const text = JSON.stringify({ ...fields, ...overrides, messages });
-    await engine.embed(parseEmbeddingsRequest(text), call());
+    await engine.direct('embeddings', parseDirectRequest('embeddings', text), call());
     const expected = { model: 'real-name', input: 'hi', dimensions: 2, encoding_format: 'float' };
     expect(sent(fake)).toEqual(expected);
   });

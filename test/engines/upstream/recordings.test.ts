@@ -112,7 +112,7 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
   it.each(tooLong)('report a prompt that does not fit: %s', async (name) => {
     const { engine, generate } = await replaying(server, name);
     const asked = name.startsWith('embeddings')
-      ? engine.embed(json({ model: 'm', input: 'x' }), call())
+      ? engine.direct('embeddings', json({ model: 'm', input: 'x' }), call())
       : generate();
     await expect(asked).rejects.toMatchObject({
       code: 'context_length_exceeded',
@@ -124,7 +124,9 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
     'reports that the model has no embeddings, not that the server is unavailable',
     async () => {
       const { engine } = await replaying(server, 'embeddings-too-long');
-      await expect(engine.embed(json({ model: 'm', input: 'x' }), call())).rejects.toMatchObject({
+      await expect(
+        engine.direct('embeddings', json({ model: 'm', input: 'x' }), call()),
+      ).rejects.toMatchObject({
         code: 'model_not_found',
         blame: { scope: 'request', retry: false },
       });

@@ -104,7 +104,7 @@ describe('answers', () => {
   it('embeds to unit vectors that differ by text alone', async () => {
     const { engine } = setup();
     const request = json<EmbeddingsRequest>({ model: 'm', input: ['a', 'b', 'a'], dimensions: 16 });
-    const { vectors, promptTokens } = await engine.embed(request, call());
+    const { vectors, promptTokens } = await engine.direct('embeddings', request, call());
     expect(vectors.map((v) => v.length)).toEqual([16, 16, 16]);
     expect(vectors[0]).toEqual(vectors[2]);
     expect(vectors[0]).not.toEqual(vectors[1]);

@@ -120,7 +120,7 @@ export function createDirectedEngine(options: DirectedOptions): DirectedEngine {
       }
     },
 
-    embed: (request, call) => counted(() => engine.embed(request, call)),
+    direct: (kind, request, call) => counted(() => engine.direct(kind, request, call)),
     native: createNativeCompletions((request, call) => directed.generate(request, call), answerFor),
     probe: async () => ({ ...(await engine.probe()), queued: inFlight - running() }),
   };

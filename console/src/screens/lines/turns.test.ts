@@ -24,6 +24,21 @@ describe('turns', () => {
         { role: 'user', text: 'two' },
       ],
     ],
+    [
+      { query: 'q', documents: ['a', { text: 'b' }] },
+      [
+        { role: 'query', text: 'q' },
+        { role: 'document', text: 'a' },
+        { role: 'document', text: 'b' },
+      ],
+    ],
+    [
+      { text_1: 'a', text_2: ['b'] },
+      [
+        { role: 'query', text: 'a' },
+        { role: 'document', text: 'b' },
+      ],
+    ],
   ])('reads the request %j', (body, turns) => {
     expect(requestTurns(body)).toEqual(turns);
   });
@@ -40,6 +55,10 @@ describe('turns', () => {
     expect(answerTurns({ choices: [{ text: 'completion' }] })).toEqual([
       { role: 'assistant', text: 'completion' },
     ]);
+    expect(answerTurns({ data: [{ embedding: [1] }] })).toEqual([{ role: 'embeddings', text: '1 vectors' }]);
+    expect(answerTurns({ data: [{ score: 0.5 }] })).toEqual([{ role: 'score', text: '0.5' }]);
+    const results = [{ index: 0, relevance_score: 0.5 }];
+    expect(answerTurns({ results })).toEqual([{ role: 'result', text: JSON.stringify(results[0], null, 2) }]);
     expect(answerTurns({ error: {} })).toEqual([]);
     expect(answerTurns(null)).toEqual([]);
   });

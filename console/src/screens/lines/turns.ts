@@ -8,16 +8,17 @@ export interface Turn {
 
 /** Conversation in the body of a request of any endpoint. */
 export function requestTurns(body: unknown): Turn[] {
-  const { messages, input, prompt, system, instructions } = fieldsOf(body);
+  const { messages, input, prompt, system, instructions, ...direct } = fieldsOf(body);
   const first = [system, instructions].filter((each) => each !== undefined && each !== null);
   const list = messages ?? input ?? prompt;
+  if (list === undefined) return pairTurns(direct);
   const turns = Array.isArray(list) ? list.map(toTurn) : [{ role: 'user', text: textOf(list) }];
   return [...first.map((each) => ({ role: 'system', text: textOf(each) })), ...turns];
 }
 
 /** Answers in the body of a response of any endpoint. */
 export function answerTurns(body: unknown): Turn[] {
-  const { choices, content, output, data } = fieldsOf(body);
+  const { choices, content, output, data, results } = fieldsOf(body);
   if (Array.isArray(choices))
     return choices.map((choice) => {
       const { message, text } = fieldsOf(choice);
@@ -25,7 +26,18 @@ export function answerTurns(body: unknown): Turn[] {
     });
   if (Array.isArray(output)) return output.map(toTurn);
   if (content !== undefined) return [{ role: 'assistant', text: textOf(content) }];
-  return Array.isArray(data) ? [{ role: 'embeddings', text: `${data.length} vectors` }] : [];
+  if (Array.isArray(results)) return results.map((each) => ({ role: 'result', text: textOf(each) }));
+  if (!Array.isArray(data)) return [];
+  const { score } = fieldsOf(data[0]);
+  if (score === undefined) return [{ role: 'embeddings', text: `${data.length} vectors` }];
+  return data.map((each) => ({ role: 'score', text: String(fieldsOf(each)['score']) }));
+}
+
+/** Texts of a request for a ranking or for scores. */
+function pairTurns({ query, queries, documents, text_1, text_2 }: Record<string, unknown>): Turn[] {
+  const turns = (role: string, texts: unknown) =>
+    texts === undefined ? [] : [texts].flat().map((each) => ({ role, text: partText(each) }));
+  return [...turns('query', query ?? queries ?? text_1), ...turns('document', documents ?? text_2)];
 }
 
 /** Answer as an object, where it is JSON: the first answer's text, or the arguments of its first call. */

@@ -55,6 +55,13 @@ const makers: Record<string, (options: BodyOptions) => BodyMaker> = {
       return { model, input: prompt, ...settings };
     };
   },
+  '/v1/moderations': ({ model, schema, settings }) => {
+    refuse('--schema', schema, '/v1/moderations');
+    return (prompt, system) => {
+      refuse('--system', system, '/v1/moderations');
+      return { model, input: prompt, ...settings };
+    };
+  },
 };
 
 /** @throws CliError for an endpoint without prompts */

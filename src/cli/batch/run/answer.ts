@@ -3,7 +3,7 @@ import type { ResultLine } from '../../../client/resources.ts';
 
 /** Members of a result line that tables show, for every request format. */
 export interface Answer {
-  /** Text of the answer, or its tool calls or vector; null without an answer. */
+  /** Text of the answer, or its tool calls, vector, scores, ranking or moderation; null without an answer. */
   content: unknown;
   finish_reason: unknown;
   input_tokens: unknown;
@@ -36,8 +36,10 @@ function contentOf(body: Fields): unknown {
     const message = fieldsOf(choice['message']);
     return message['content'] ?? choice['text'] ?? message['tool_calls'] ?? message['refusal'] ?? null;
   }
-  const [datum] = listOf(body['data']);
-  if (datum !== undefined) return datum['embedding'] ?? null;
+  const data = listOf(body['data']);
+  if (data.length > 0) return data[0]!['embedding'] ?? data.map(({ score }) => score);
+  const results = listOf(body['results']);
+  if (results.length > 0) return results[0]!['categories'] === undefined ? results : results[0];
   const parts = [
     ...listOf(body['content']),
     ...listOf(body['output']).flatMap((item) => listOf(item['content'])),

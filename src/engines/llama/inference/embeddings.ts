@@ -1,9 +1,8 @@
 import type { LlamaEmbeddingContext, Token } from 'node-llama-cpp';
 import { sum } from '../../../base/sum.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
-import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import type { Embeddings, EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
-import type { Embeddings } from '../../engines.ts';
 import type { Loaded } from './loading/load.ts';
 import { knownTokens } from './prompt/limits.ts';
 import type { Vocabulary } from './vocabulary.ts';

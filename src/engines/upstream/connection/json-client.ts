@@ -32,8 +32,8 @@ type How = [body: Buffer, call: HeadedCall & Pick<EngineCall, 'signal'>, headers
 
 /** Posts JSON to one server, in any format, and turns its refusals into errors. */
 export function createJsonClient({ transport, pathOf, context, repairs, router }: JsonClientDeps) {
-  const parse = (reply: Reply<Buffer>): JsonReply => ({
-    fields: parseBody(reply, context(), repairs),
+  const parse = (reply: Reply<Buffer>, listName?: string): JsonReply => ({
+    fields: parseBody(reply, context(), repairs, listName),
     bytes: reply.body,
   });
 
@@ -48,7 +48,13 @@ export function createJsonClient({ transport, pathOf, context, repairs, router }
     post: (path: string, ...how: How): Promise<JsonReply> =>
       transport()
         .post(pathOf(path), ...sent(how))
-        .then(parse),
+        .then((reply) => parse(reply)),
+
+    /** As `post`. An answer that is a list becomes an object with a member of this name, unless that is undefined. */
+    postForList: (path: string, listName: string | undefined, ...how: How): Promise<JsonReply> =>
+      transport()
+        .post(pathOf(path), ...sent(how))
+        .then((reply) => parse(reply, listName)),
 
     /** Posts a request for a stream. Some servers reply with an error or with the whole answer. @throws like `post` */
     async postStreaming(path: string, ...how: How): Promise<OpenedReply> {

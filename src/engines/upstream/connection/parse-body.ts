@@ -6,15 +6,24 @@ import type { Repairs } from './repairs.ts';
 import type { Reply } from './replies.ts';
 import { errorForStatus, type RefusalContext } from './status-errors.ts';
 
-/** JSON object of a reply of any type. @throws ApiError for an error status or body (F28, F29) or any other content */
-export function parseBody(reply: Reply<Buffer>, context: RefusalContext, repairs: Repairs): Fields {
+/**
+ * JSON object of a reply of any type.
+ * @param listName member of the object that stands for a list; lists are refused if absent
+ * @throws ApiError for an error status or body (F28, F29) or any other content
+ */
+export function parseBody(
+  reply: Reply<Buffer>,
+  context: RefusalContext,
+  repairs: Repairs,
+  listName?: string,
+): Fields {
   if (reply.status < 200 || reply.status >= 300) {
     const text = compression(reply.headers) === null ? reply.body.toString() : '';
     throw errorForStatus({ ...reply, text }, context);
   }
   requireUncompressed(reply.headers);
   if (!isUtf8(reply.body)) repairs.add('text was not Unicode');
-  const fields = parseObject(reply.body.toString());
+  const fields = parseObject(reply.body.toString(), listName);
   throwIfError(fields, context);
   return fields;
 }
@@ -30,7 +39,7 @@ function compression({ 'content-encoding': encoding }: IncomingHttpHeaders): str
 }
 
 /** @throws ApiError `invalid_upstream_response` for text that is not a JSON object */
-export function parseObject(text: string): Fields {
+export function parseObject(text: string, listName?: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -39,6 +48,7 @@ export function parseObject(text: string): Fields {
     if (trimmed === '') throw unusable('is empty');
     throw unusable(trimmed.startsWith('<') ? 'is an HTML page' : 'is not JSON');
   }
+  if (listName !== undefined && Array.isArray(value)) return { [listName]: value };
   if (!isObject(value)) throw unusable('is not a JSON object');
   return value;
 }

@@ -74,7 +74,8 @@ const requestErrors: readonly [RegExp, (tail: string) => ApiError][] = [
   [new RegExp(`validation errors? for (?!\\w*Response\\b)\\w+\\s+(?:${fields})\\b`), refusedField],
   [/Input should be '\w+'(?:,| or) .*'json_(?:object|schema)'/, refusedField],
   [/is too large to process/, tooLong],
-  [/ input is not supported|does not support embeddings/, refusedField],
+  // A server without the option or model for it: llama-server and vLLM answer with a 501.
+  [/ input is not supported|does not support (?:the )?(?:embeddings|rerank|score)/i, refusedField],
   [
     /^The model produced output that does not match the expected \S+ format|^Failed to parse input at pos \d/,
     unreadable,

@@ -3,7 +3,9 @@ import { fieldsOf, parseOrUndefined } from '../../../base/fields.ts';
 import { truncate } from '../../../base/truncate.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { Finding } from '../../../core/examination.ts';
+import type { DirectKind } from '../../../core/model.ts';
 import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
+import { smallestDirect } from '../../../wire/direct/smallest.ts';
 import { builtBody } from '../../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../../engines.ts';
 import { AbsentError } from '../connection/status-errors.ts';
@@ -75,7 +77,8 @@ export function createAnswerExaminer(
       const { answer, ms } = await chatWith({ max_tokens: 8 });
       return ok('chat', `${answer.usage.completion_tokens} tokens in ${ms} ms`);
     } catch (error) {
-      const other = hasServes || isAccountError(error) ? '' : ' Or set serves: [embeddings].';
+      const other =
+        hasServes || isAccountError(error) ? '' : ' Or set serves, for example to [embeddings] or [rerank].';
       const failed = failure(error);
       return fault('chat', { ...failed, advice: failed.advice + other });
     }
@@ -177,12 +180,12 @@ export function createAnswerExaminer(
     }
   }
 
-  async function embeddings(): Promise<Finding> {
-    const about = 'embeddings';
+  async function direct(about: DirectKind): Promise<Finding> {
     try {
-      const body = builtBody({ model, input: 'yes' });
-      const { answer, ms } = await timed((call) => engine.embed(body, call));
-      return ok(about, `${answer.vectors[0]?.length ?? 0} dimensions in ${ms} ms`);
+      const { request } = smallestDirect([about], model)!;
+      const { answer, ms } = await timed((call) => engine.direct(about, builtBody(request), call));
+      const size = 'vectors' in answer ? `${answer.vectors[0]?.length ?? 0} dimensions ` : '';
+      return ok(about, `${size}in ${ms} ms`);
     } catch (error) {
       const failed = failure(error);
       if (hasServes || isUnanswered(error) || isAccountError(error)) return fault(about, failed);
@@ -192,7 +195,7 @@ export function createAnswerExaminer(
 
   return {
     chat,
-    embeddings,
+    direct,
     /** Findings about a server that answers chats. */
     details: async () => [
       await forcedTool(),

@@ -1,5 +1,6 @@
 import { silent } from '../../../base/log.ts';
 import type { Examination, Finding } from '../../../core/examination.ts';
+import { directKinds } from '../../../core/model.ts';
 import { addressOf } from '../connection/address.ts';
 import { createTransport } from '../connection/transport.ts';
 import { headersOf, traitsOf } from '../flavors/flavors.ts';
@@ -78,7 +79,7 @@ export async function examineUpstream(
     const examiner = createAnswerExaminer(engine, model, clock, hasServes, upstreamMessages);
     const { serves } = engine.capabilities;
     if (serves.includes('chat') && add(await examiner.chat())) findings.push(...(await examiner.details()));
-    if (serves.includes('embeddings')) add(await examiner.embeddings());
+    for (const kind of directKinds) if (serves.includes(kind)) add(await examiner.direct(kind));
   } finally {
     await engine.stop();
   }

@@ -37,6 +37,7 @@ export const sglang: FlavorTraits = {
   ...usual,
   without: ['messages.reasoning'], // templates get reasoning_content
   longToolNames: true,
+  scoresByRerank: true, // its /v1/score rates the tokens of labels
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix needs a model with a template for it
   jsonSchema: 'native', // through its grammar backend
   schemas: { maxRepeats: Infinity }, // xgrammar
@@ -61,6 +62,7 @@ export const llamaServer: FlavorTraits = {
   ...usual,
   without: ['messages.reasoning'], // templates get reasoning_content
   longToolNames: true,
+  scoresByRerank: true,
   // Echo, best_of and suffix are ignored; usage covers one of several answers or prompts.
   completions: ['raw', 'tokens'],
   splitChoices: 'always', // usage covers one of n choices; older versions make one

@@ -107,7 +107,7 @@ export interface FlavorTraits {
   tokenCounters: readonly TokenCounter[];
   /** Lets an answer without a limit fill the context, but refuses a limit beyond it. */
   openLimit?: true;
-  /** Paths of chat completions and embeddings below the base of the URL, if unusual. */
+  /** Paths of chat completions and direct kinds below the base of the URL, if unusual. */
   paths?: CustomTraits['paths'];
   /** Paths of the usage figures, if not in `usage`. */
   usage?: CustomTraits['usage'];
@@ -116,6 +116,8 @@ export interface FlavorTraits {
   /** Own forms of refusals and failures. */
   failures?: readonly FailureRule[];
   report: ReportSource;
+  /** Has no scores of its own; those of one text against others are a ranking. */
+  scoresByRerank?: true;
   /** Has no embeddings with any model. */
   noEmbeddings?: true;
   /** Refuses every model that `/v1/models` does not list. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import { smallestDirect } from '../../../wire/direct/smallest.ts';
 import { builtBody } from '../../../wire/json/json-body.ts';
 import type { Address } from '../connection/address.ts';
 import type { Connections } from '../connection/connections.ts';
@@ -70,10 +71,11 @@ export function watchLiveness({ clock, idleMs, connections, address, prober }: L
 
   /** Path and text of a minimal request. */
   function minimalRequest(): [string, string] {
-    const { capabilities, dialect, request, chatPath, embeddingsPath } = prober.profile;
+    const { capabilities, dialect, request, chatPath, directPaths } = prober.profile;
     const { model } = request;
-    if (!capabilities.serves.includes('chat'))
-      return [address.path(embeddingsPath), JSON.stringify({ model, input: 'a' })];
+    const { serves } = capabilities;
+    const direct = serves.includes('chat') ? undefined : smallestDirect(serves, model);
+    if (direct) return [address.path(directPaths[direct.kind]), JSON.stringify(direct.request)];
     const messages = [{ role: 'user' as const, content: 'Hi' }];
     const chat = builtBody<ChatRequest>({ model, messages, max_completion_tokens: 1 });
     return [address.path(chatPath), dialect.text(chat, false, request)];

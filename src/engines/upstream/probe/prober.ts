@@ -1,5 +1,6 @@
 import type { Timer } from '../../../base/clock.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
+import type { DirectKind } from '../../../core/model.ts';
 import type { Members } from '../../../wire/json/pick-members.ts';
 import type { Capabilities, ProbeReport, EngineCall } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
@@ -28,7 +29,7 @@ export interface ServerProfile {
   capabilities: Capabilities;
   /** Paths below the base of the URL. */
   chatPath: string;
-  embeddingsPath: string;
+  directPaths: Readonly<Record<DirectKind, string>>;
   /** Members of requests for raw completions that are passed on. */
   completionsMembers: Members;
   /** Reading of its answers. */
@@ -97,7 +98,12 @@ export function createProber({ options, address, get, post, isOpen, context }: P
         secret === undefined || org === undefined ? request : { ...request, salt: cacheSaltOf(secret, org) },
       completionsMembers: completionsMembers(traits, passThrough),
       chatPath: paths?.chat ?? dialect.path,
-      embeddingsPath: paths?.embeddings ?? '/embeddings',
+      directPaths: {
+        embeddings: paths?.embeddings ?? '/embeddings',
+        rerank: paths?.rerank ?? '/rerank',
+        score: paths?.score ?? '/score',
+        moderations: paths?.moderations ?? '/moderations',
+      },
       reading: {
         usageOf: usageReader(traits.usage),
         finishes: traits.finish,
@@ -165,7 +171,7 @@ export function createProber({ options, address, get, post, isOpen, context }: P
     /** Resolves true where the server embeds with the model; false also where it is unreachable. */
     makesEmbeddings: () =>
       matches(
-        () => post(address.path(profile.embeddingsPath), { model, input: 'a' }),
+        () => post(address.path(profile.directPaths.embeddings), { model, input: 'a' }),
         ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
       ),
     /** Cancels the next retry. */

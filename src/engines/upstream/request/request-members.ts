@@ -6,7 +6,7 @@ import type { FlavorTraits } from '../flavors/traits.ts';
 /** Members with any content. */
 const plain = (names: string): [string, Shape][] => names.split(/\s+/).map((name) => [name, 'anything']);
 
-const object = (names: string, inner: Record<string, Shape> = {}): Members =>
+export const object = (names: string, inner: Record<string, Shape> = {}): Members =>
   new Map([...(names === '' ? [] : plain(names)), ...Object.entries(inner)]);
 
 const content = object('type text refusal', {
@@ -116,8 +116,8 @@ export function completionsMembers(
   return new Map(anything([...known, ...passThrough]));
 }
 
-export function embeddingsMembers(passThrough: readonly string[]): Members {
-  return new Map([...plain('model input encoding_format dimensions'), ...anything(passThrough)]);
-}
+/** Members with any content. */
+export const named = (names: string): Members => new Map(plain(names));
 
-const anything = (names: readonly string[]) => names.map((name): [string, Shape] => [name, 'anything']);
+export const anything = (names: readonly string[]) =>
+  names.map((name): [string, Shape] => [name, 'anything']);

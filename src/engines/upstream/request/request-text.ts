@@ -1,7 +1,6 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
-import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { editedText } from '../../../wire/json/edit-body.ts';
 import type { Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
@@ -166,13 +165,14 @@ function setCustomTools(
   return names;
 }
 
-/** Text of an embeddings request. Floats are requested: some servers ignore base64, none rejects floats. */
-export function embeddingsText(
-  request: JsonBody<EmbeddingsRequest>,
+/** Text of a direct request. @param edit sets more members */
+export function directText<T extends Record<string, unknown>>(
+  request: JsonBody<T>,
   profile: Pick<RequestProfile, 'model' | 'members' | 'salt'>,
+  edit?: (value: T, edits: Edits) => void,
 ): string {
   const { body, edits } = permitted(request, profile);
-  if (body.value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
+  edit?.(request.value, edits);
   return editedText(body, edits);
 }
 

@@ -1,13 +1,24 @@
+import { sum } from '../../../base/sum.ts';
+import { splitTextInputs, type TextInputs } from '../../shared/text-inputs.ts';
 import type { ChatRequest } from '../chat.ts';
 
 /** Estimated tokens of an image, a piece of audio or a file. */
-const mediaTokens = 1_000;
+export const mediaTokens = 1_000;
 const bytesPerToken = 4;
 const utf8 = new TextEncoder();
 
 /** Estimated tokens of text: one per four bytes of UTF-8, as in English. */
 export function estimateText(text: string): number {
   return tokensOfBytes(utf8.encode(text).length);
+}
+
+/** Estimated tokens of one or several texts; token ids are counted. */
+export function estimateTexts(inputs: TextInputs): number {
+  return sum(
+    splitTextInputs('', inputs).map(({ input }) =>
+      typeof input === 'string' ? estimateText(input) : input.length,
+    ),
+  );
 }
 
 export function tokensOfBytes(bytes: number): number {

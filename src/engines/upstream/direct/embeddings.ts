@@ -1,42 +1,32 @@
-import { type Fields, fieldsOf } from '../../base/fields.ts';
-import { ApiError, permanent, invalid } from '../../core/errors.ts';
-import { estimateText } from '../../wire/chat/request/estimate-prompt.ts';
-import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
-import type { JsonBody } from '../../wire/json/json-body.ts';
-import { splitTextInputs } from '../../wire/shared/text-inputs.ts';
-import type { Embeddings, Engine } from '../engines.ts';
-import type { ReadOptions } from './answer/chat-response.ts';
-import { isTruncated, promptTooLong, readUsage } from './answer/usage.ts';
-import type { JsonClient } from './connection/json-client.ts';
-import { unusable } from './connection/parse-body.ts';
-import type { Repairs } from './connection/repairs.ts';
-import { AbsentError } from './connection/status-errors.ts';
-import type { Prober } from './probe/prober.ts';
-import { embeddingsMembers } from './request/request-members.ts';
-import { embeddingsText } from './request/request-text.ts';
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
+import { ApiError, invalid } from '../../../core/errors.ts';
+import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
+import type { Embeddings, EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import type { JsonBody } from '../../../wire/json/json-body.ts';
+import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
+import { isTruncated, promptTooLong, readUsage } from '../answer/usage.ts';
+import { unusable } from '../connection/parse-body.ts';
+import type { Repairs } from '../connection/repairs.ts';
+import { named } from '../request/request-members.ts';
+import type { DirectCodec, DirectReadOptions } from './direct-codec.ts';
 
-export function createEmbeddingsCall(
-  client: JsonClient,
-  prober: Prober,
-  { model, passThrough = [] }: { model: string; passThrough?: readonly string[] | undefined },
-): Engine['embed'] {
-  const members = embeddingsMembers(passThrough);
-  const { repairs } = client;
-  return async (request, call) => {
-    const { trace } = call;
-    const { salt } = prober.profile.requestFor(call);
-    const body = Buffer.from(embeddingsText(request, { model, members, salt }));
+export const embeddingsCodec: DirectCodec<EmbeddingsRequest, Embeddings> = {
+  path: 'embeddings',
+  members: named('model input encoding_format dimensions'),
+
+  // Some servers ignore base64, none rejects floats.
+  edit({ encoding_format: format }, edits) {
+    if (format !== undefined) edits.set('encoding_format', '"float"');
+  },
+
+  expect(request) {
     const expected = expectedOf(request);
-    request.release?.();
-    const { fields } = await client
-      .post(prober.profile.embeddingsPath, body, call)
-      .catch(async (error: unknown) => {
-        if (error instanceof AbsentError && (await prober.listsModel())) throw noEmbeddings();
-        throw refusedDimensions(error, expected);
-      });
-    return readEmbeddings(fields, expected, { repairs, trace, cutsAt: prober.profile.reading.cutsAt });
-  };
-}
+    return {
+      read: (answer, options) => readEmbeddings(answer, expected, options),
+      explain: (error) => refusedDimensions(error, expected),
+    };
+  },
+};
 
 /** Expected answer. It does not hold the inputs, so that they can be released meanwhile. */
 interface ExpectedEmbeddings {
@@ -56,14 +46,13 @@ function expectedOf(request: JsonBody<EmbeddingsRequest>): ExpectedEmbeddings {
 
 /**
  * Reads vectors in the order of the inputs, from numbers or from base64 of little-endian float32.
- * @param options `cutsAt`: context of a server that silently truncates longer inputs, if known
  * @throws ApiError `invalid_upstream_response`; `validation_error` where the server ignored `dimensions`;
  * `context_length_exceeded` where it truncated an input
  */
 function readEmbeddings(
   fields: Fields,
   { inputs, dimensions, input }: ExpectedEmbeddings,
-  { repairs, trace, cutsAt }: Pick<ReadOptions, 'repairs' | 'trace' | 'cutsAt'>,
+  { repairs, trace, cutsAt }: DirectReadOptions,
 ): Embeddings {
   const { data } = fields;
   const usage = readUsage(fields['usage'], trace);
@@ -103,12 +92,6 @@ function refusedDimensions(error: unknown, { dimensions }: ExpectedEmbeddings): 
   const isRefusal = error instanceof ApiError && error.code === 'request_refused';
   if (!dimensions || !isRefusal || !/dimension|matryoshka/i.test(error.message)) return error;
   return invalid('dimensions', `this model does not support ${dimensions} dimensions. ${error.message}`);
-}
-
-/** Error for a server that has the model but does not embed with it. */
-function noEmbeddings(): ApiError {
-  const message = 'The server of this model does not support embeddings with it.';
-  return new ApiError('model_not_found', message, { param: 'model', blame: permanent });
 }
 
 /** Counts token ids, or estimates the tokens of text. Some servers report 0 for unknown. */
