@@ -23,6 +23,7 @@ import { createDiskBlobs } from './blobs/disk/disk.ts';
 import { ConfigError, formatProblem } from './config/source-value.ts';
 import { type Config, blobStoreName } from './core/config.ts';
 import type { Model } from './core/model.ts';
+import { runsBatches, servesRequests } from './core/role.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/start-pulls.ts';
 import { createEgress } from './events/egress.ts';
@@ -88,7 +89,7 @@ export interface Overrides {
  *
  * `start` starts the services from the store to the HTTP server. If the data folder, a model or the port is unavailable, it stops
  * them again and rejects with an error for the operator, which may have a `hint`. `stop` drains (batch-engine.md, "Leases"):
- * it accepts and claims nothing, gives work in flight `drainMs` to end, and then releases it.
+ * it serves for `drainDelayMs` more, then accepts and claims nothing, gives work in flight `drainMs` to end, and then releases it.
  */
 export async function createApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const { clock = systemClock, random = systemRandom, spawn, scripted } = overrides;
@@ -149,6 +150,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     models: serving.models,
     batchFloor: config.batch.floor,
+    runsBatches: runsBatches(config.role),
     accounts: counts ? charging(accounts, counts) : accounts,
     usageTag: config.usageTag,
     schemas,
@@ -224,6 +226,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     batch: { ...config.batch, endpoints: config.batch.compatibleEndpoints },
     usageTag: config.usageTag,
     process: { version: packageVersion(), host: hostname(), pid: process.pid },
+    role: config.role,
     finishAnswer,
     exclusive,
   });
@@ -255,7 +258,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
-      return { ok: true };
+      return peers.hasRunner ? { ok: true } : { ok: true, warning: noRunner };
     } catch (error) {
       log.error({ err: error }, 'not ready');
       return { ok: false, reason: 'storage' };
@@ -278,7 +281,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limits,
     surfaces,
     strictFields: config.strictFields,
+    drainDelayMs: config.drainDelayMs,
     drainMs,
+    role: config.role,
     ...config.server,
     version: packageVersion(),
     tracer,
@@ -332,6 +337,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   let reloading: Promise<void> = Promise.resolve();
 
   async function stopAll(): Promise<void> {
+    await server.leave();
     // The HTTP server and the batch engine drain at the same time and share `drainMs`.
     await Promise.all([server.stop(), batches.stop()]);
     for (const part of parts.slice(0, -2).toReversed()) await part.stop();
@@ -354,7 +360,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       return server.url;
     },
     get consoleUrl() {
-      return config.console ? `${server.url}/console/` : undefined;
+      return config.console && servesRequests(config.role) ? `${server.url}/console/` : undefined;
     },
     get firstKeys() {
       return accounts.firstKeys;
@@ -382,7 +388,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       try {
         await restrictPermissions(config.data, log);
         for (const part of parts) await part.start();
-        await accounts.makeFirstKeys();
+        // A worker has no users, who would see them.
+        if (servesRequests(config.role)) await accounts.makeFirstKeys();
+        if (!peers.hasRunner) log.warn({}, noRunner);
         // Log lines of start-up precede the output of the command.
         flush();
       } catch (error) {
@@ -407,10 +415,14 @@ function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps[
   };
 }
 
+const noRunner = 'No process with the role worker or all is running: batches and flex requests wait.';
+
 /** Keys that take effect only at a start. */
 const unreadKeys = [
   ...words(
     'server console data database postgres files modelFolder hub limits batch surfaces strictFields metrics tracing egress',
   ),
-  ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
+  ...words(
+    'role quarantineMs drainDelayMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys',
+  ),
 ] satisfies (keyof Config)[];

@@ -558,6 +558,12 @@ describe('what is wrong', () => {
     ],
     ['a price of a window', 'batch: { windows: { 1h: 1.5 } }\n', 'batch.windows.1h: must be from 0 to 1'],
     ['a window without a price', 'batch: { windows: { 1h: } }\n', 'batch.windows.1h: expected a number'],
+    ['an unknown role', 'role: queue\n', 'role: must be one of'],
+    [
+      'a role of several processes on an embedded database',
+      'role: worker\n',
+      'role: must be all with an embedded database, which only one process uses',
+    ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
     ['an unknown storage', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
     ['a way out of the bucket', 'files: s3://b0/../c\n', 'files: must be disk or s3://bucket/prefix'],

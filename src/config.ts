@@ -15,13 +15,14 @@ import { folder, type ConfigContext, omitUndefined } from './config/context.ts';
 import type { Config } from './core/config.ts';
 import { DatabaseUrlError, parseDatabaseUrl } from './core/database-url.ts';
 import { isTrusted } from './core/model-source.ts';
+import { type Role, roles } from './core/role.ts';
 import { defaultTagName } from './core/usage-tag.ts';
 
 export type { Config, EngineConfig } from './core/config.ts';
 
 export interface ConfigSources {
   /** Values of command line flags by name: `{ port: '8080' }`. */
-  flags?: Partial<Record<'host' | 'port' | 'data' | 'config' | 'database' | 'logLevel', string>>;
+  flags?: Partial<Record<'host' | 'port' | 'data' | 'config' | 'database' | 'role' | 'logLevel', string>>;
   env?: Record<string, string | undefined>;
   /** Base of relative paths. */
   cwd?: string;
@@ -76,6 +77,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       ? [builtInModel(context, defaultHours)]
       : models(file.models, context, modelDefaults);
   const databaseUrl = database(outer('database', 'OFFPEAK_DATABASE', file.database), check);
+  const roleAt = outer('role', 'OFFPEAK_ROLE', file.role);
   const caps = limits(file.limits, { list: served, isShared: databaseUrl !== 'sqlite' }, check);
   const { store, ...taken } = files(file.files, caps, check);
   const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
@@ -109,8 +111,10 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     tracing: tracing(file.tracing, check),
     egress: egress(file.egress, check),
     usageTag: check.text(file.usage_tag) ?? defaultTagName,
+    role: role(roleAt, databaseUrl, check),
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
+    drainDelayMs: check.duration(file.drain_delay) ?? 0,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
     apiKey: secret(variable('OFFPEAK_API_KEY', file.api_key), open, check),
     adminKey: secret(adminKeyAt, open, check),
@@ -241,6 +245,17 @@ function postgres(at: SourceValue | undefined, check: Checker): Config['postgres
     connections: check.whole(connections, { min: 5, max: 1_000 }) ?? 10,
     prepare: check.flag(prepare) ?? true,
   };
+}
+
+function role(at: SourceValue | undefined, databaseUrl: string, check: Checker): Role {
+  const found = check.choice(at, roles) ?? 'all';
+  if (at !== undefined && found !== 'all' && databaseUrl === 'sqlite')
+    check.fail(
+      at,
+      'must be all with an embedded database, which only one process uses',
+      'Set database to a postgres:// URL to divide the work among processes.',
+    );
+  return found;
 }
 
 /** Configured key: long enough, and not trivial if other machines can reach the server. */

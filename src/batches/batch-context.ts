@@ -11,6 +11,7 @@ import type { CallTracer } from '../core/call-trace.ts';
 import type { Batch, BatchEndpoint } from '../core/batch.ts';
 import type { BatchWindows } from '../core/batch-window.ts';
 import type { ApiError } from '../core/errors.ts';
+import type { Role } from '../core/role.ts';
 import type { ServiceTier } from '../core/service-tier.ts';
 import type { AnswerRows } from '../core/stored-answer.ts';
 import type { Catalog } from '../core/model.ts';
@@ -90,7 +91,9 @@ export interface BatchesDeps {
   drainMs: number;
   tracer?: Pick<CallTracer, 'beginLine' | 'endLine' | 'endBatch'> | undefined;
   /** This process, for operators. */
-  process: Omit<ProcessInfo, 'startedAt'>;
+  process: Omit<ProcessInfo, 'startedAt' | 'role'>;
+  /** `all` if absent. */
+  role?: Role;
   /** True if no other process uses the database. */
   exclusive: boolean;
 }

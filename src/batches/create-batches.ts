@@ -1,7 +1,9 @@
 import { type Batch, defaultFlexTimeoutMs, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
+import { createCatalog } from '../core/model.ts';
 import { isGroup } from '../core/request-group.ts';
+import { runsBatches } from '../core/role.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import { createAudit } from '../accounts/audit.ts';
 import { noHistory } from '../core/batch-history.ts';
@@ -48,7 +50,8 @@ const operators = '';
 
 /** Builds the batch engine. Starting it recovers the work of an earlier process and runs batches. */
 export function createBatches(deps: BatchesDeps): Batches {
-  const { catalog, peers, time, ids, log, batch: settings } = deps;
+  const { catalog, peers, time, ids, log, batch: settings, role = 'all' } = deps;
+  const claims = runsBatches(role);
   const requestResults = new RequestResults({ ...deps, store: deps.store.requests });
   const store = {
     ...deps.store,
@@ -59,7 +62,8 @@ export function createBatches(deps: BatchesDeps): Batches {
   let startedAt = time.now();
   const load = () =>
     currentLoad(deps, {
-      process: { ...deps.process, startedAt },
+      process: { ...deps.process, role, startedAt },
+      runsBatches: claims,
       lines: runner.work.chunks.totalInFlight(),
       rates: runner.throughput.rates(),
     });
@@ -69,7 +73,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   const isAway = (error: unknown) => isDatabaseUnavailable(error, probe);
   const missing = new MissingModels({ ...deps, lostAfterMs: settings.lostModelAfterMs });
   peers.onUpdate(() => missing.onPeersUpdated());
-  const hours = new OpenHours(catalog, time);
+  const hours = new OpenHours(peers, time);
   const context: BatchContext = {
     ...deps,
     store,
@@ -80,7 +84,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     holdsLeases: (since) => heartbeat.holds(since),
   };
   const finalizer = new Finalizer(context);
-  const runner: Runner = new Runner({ ...context, finalizer });
+  const runner: Runner = new Runner({ ...context, finalizer, claims });
   // In an embedded database, a clock jump is this machine's: no time has passed for the batches.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
@@ -124,6 +128,8 @@ export function createBatches(deps: BatchesDeps): Batches {
   const openWork = new OpenWork({ ...context, throughput: runner.throughput });
   const waitSources = createWaitSources({
     ...context,
+    // Lines of batches wait for the models of the processes that run them.
+    catalog: claims ? catalog : createCatalog([]),
     storage: (id) => runner.storage(id),
     hasJustRun: (id) => runner.recentRuns.has(id),
   });

@@ -8,7 +8,7 @@ const refreshMs = { min: 1_000, max: 60_000 } as const;
 
 export interface MissingModelsDeps {
   store: { workers: Pick<Store['workers'], 'missingModels'> };
-  peers: Pick<Peers, 'serves'>;
+  peers: Pick<Peers, 'runs' | 'hasRunner'>;
   clock: Clock;
   time: StoreTime;
   /** A model that no process has served for this long is lost. */
@@ -16,7 +16,7 @@ export interface MissingModelsDeps {
 }
 
 /**
- * Models of open batches that no process serves. A restart or a rolling configuration change removes them for a while, so their
+ * Models of open batches whose lines no process runs. A restart or a rolling configuration change removes them for a while, so their
  * lines fail only after a grace period, which the database counts for all processes.
  */
 export class MissingModels {
@@ -60,16 +60,18 @@ export class MissingModels {
     return this.#deps.time.now() - since >= this.#deps.lostAfterMs;
   }
 
-  /** Reason why lines of a model wait; null if some process serves it. */
+  /** Reason why lines of a model wait; null if some process runs them. */
   waiting(model: string): WaitingCause | null {
     if (!this.#isMissing(model)) return null;
     const since = this.#since.get(model) ?? this.#noticed.get(model) ?? this.#deps.time.now();
     this.#noticed.set(model, since);
-    const message = `No server of this installation is configured with the model '${model}' at present.`;
+    const message = this.#deps.peers.hasRunner
+      ? `No server of this installation is configured with the model '${model}' at present.`
+      : 'No process runs batches at present: all of this installation have the role api.';
     return { scope: 'model', code: 'model_not_found', message, since };
   }
 
   #isMissing(model: string): boolean {
-    return !this.#deps.peers.serves(model);
+    return !this.#deps.peers.runs(model);
   }
 }

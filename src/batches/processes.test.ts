@@ -17,6 +17,7 @@ it('a process is silent once others may take its work, and its lapsed leases of 
   expect(toProcess(state, 101_000)).toEqual({
     id: 'wrk_1',
     info: null,
+    role: 'all',
     seenAt: 100_000,
     isAlive: true,
     models: [],

@@ -9,6 +9,7 @@ export function toProcess({ id, beatAt, load, chunks, lines, slots }: WorkerStat
     id,
     info: load.process ?? null,
     seenAt: beatAt,
+    role: load.process?.role ?? 'all',
     isAlive: now - beatAt < leaseLifeMs,
     models: (load.models ?? []).map((model) => model.id),
     inFlight: { lines: load.lines ?? 0, requests: sum(Object.values(load.interactive)) },

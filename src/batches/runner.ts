@@ -29,6 +29,8 @@ const maxClosing = 64;
 
 export interface RunnerDeps extends BatchContext {
   finalizer: Finalizer;
+  /** False for a process that runs only what it leases at the creation. */
+  claims: boolean;
 }
 
 /**

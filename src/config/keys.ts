@@ -8,7 +8,9 @@ export const configKeys = {
     ...words(
       'server console data database postgres files s3 models model_folder hub limits batch surfaces strict_fields metrics tracing egress',
     ),
-    ...words('quarantine drain usage_tag log_level api_key admin_key secrets_key accepted_secrets_keys'),
+    ...words(
+      'quarantine role drain_delay drain usage_tag log_level api_key admin_key secrets_key accepted_secrets_keys',
+    ),
   ],
   server: words('host port trusted_proxies'),
   postgres: words('connections prepare'),
@@ -58,6 +60,7 @@ export const environmentKeys = {
   OFFPEAK_DATA: 'data',
   OFFPEAK_DATABASE: 'database',
   OFFPEAK_FILES: 'files.store',
+  OFFPEAK_ROLE: 'role',
   OFFPEAK_MODEL_FOLDER: 'model_folder',
   OFFPEAK_HF_ENDPOINT: 'hub.endpoint',
   OFFPEAK_HF_TOKEN: 'hub.token',

@@ -7,6 +7,7 @@ import type { QueueLimits } from './queue-limits.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { PriceList } from './price.ts';
+import type { Role } from './role.ts';
 import type { Router } from './router.ts';
 
 /** Surfaces for clients of other services (docs/surfaces.md). */
@@ -41,6 +42,8 @@ export interface Config {
     /** Object store for files; under `data` if absent. */
     bucket?: BucketConfig;
   };
+  /** Part of the work that this process does. */
+  role: Role;
   models: ModelConfig[];
   /** Folder of downloaded models. */
   modelFolder: string;
@@ -101,7 +104,9 @@ export interface Config {
   egress: { allow: string[]; ports?: number[] };
   /** Time that unreferenced blobs stay in quarantine before deletion. */
   quarantineMs: number;
-  /** Time for work in flight after SIGTERM. */
+  /** Time after SIGTERM in which the server still accepts requests, while `/readyz` says that it stops. */
+  drainDelayMs: number;
+  /** Time for work in flight after that. */
   drainMs: number;
   /** Metadata member whose value is the tag of the usage. */
   usageTag: string;

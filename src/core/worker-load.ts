@@ -1,6 +1,7 @@
 import { sum } from '../base/sum.ts';
 import type { Model } from './model.ts';
 import type { ReplicaReport } from './replica-state.ts';
+import type { Role } from './role.ts';
 import type { WaitingCause } from './waiting.ts';
 
 /** Report of a process to the other processes on the database. */
@@ -11,7 +12,7 @@ export interface WorkerLoad {
   lines?: number;
   /** Interactive calls in flight, by model id. */
   interactive: Record<string, number>;
-  /** Ids and aliases of served models; absent if unknown, which counts as any. */
+  /** Ids and aliases of the models whose batch lines it runs; absent if unknown, which counts as any. */
   serves?: readonly string[];
   /** Served models, with what other processes need to accept batches for them. */
   models?: readonly Model[];
@@ -29,6 +30,8 @@ export interface ProcessInfo {
   /** Name of its machine. */
   host: string;
   pid: number;
+  /** Absent from versions before 0.2. */
+  role?: Role;
   /** Epoch milliseconds of the database. */
   startedAt: number;
 }

@@ -15,12 +15,16 @@ import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
 import { hasImageUrl } from '../wire/chat/request/image-urls.ts';
 import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
 import { estimateTextPrompt } from '../wire/completions/request.ts';
-import type { BatchFloor } from './admission.ts';
 import { type AnswerWithUsage, createEngineCalls, goesNatively, usageOf } from './engine-calls.ts';
 import { createCapacity } from './capacity.ts';
 import type { Inference, InferenceService, InteractiveCall } from './inference.ts';
 import { requireNoImageUrls } from './modalities.ts';
-import { type PooledModel, type ServedModel, ServedModels } from './served-models.ts';
+import {
+  type PooledModel,
+  type ServedModel,
+  ServedModels,
+  type ServedModelsOptions,
+} from './served-models.ts';
 import { StreamMeter, type MeteredSource, meterStream } from './meter.ts';
 import { promptPrefix, textPromptPrefix } from './prompt-prefix.ts';
 import type { TokenAmounts } from '../limits/limiter.ts';
@@ -28,10 +32,8 @@ import { chatTokens, completionTokens, directTokens } from './token-estimates.ts
 import { createRunLine } from './run-line.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
-export interface InferenceDeps {
+export interface InferenceDeps extends ServedModelsOptions {
   models: PooledModel[];
-  /** Slots of batches under interactive load; `defaultFloor` if absent. */
-  batchFloor?: BatchFloor;
   accounts: Pick<Accounts, 'charge' | 'budgets' | 'billingClock'>;
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
@@ -51,7 +53,7 @@ interface Admitted extends PooledModel, Pick<ServedModel, 'countPrompt'> {
 /** Builds inference over the engines of a configuration. */
 export function createInference(deps: InferenceDeps): InferenceService {
   const { accounts, schemas, usageTag = defaultTagName, clock, ids, log } = deps;
-  const models = new ServedModels(deps.models, clock, deps.batchFloor);
+  const models = new ServedModels(deps.models, clock, deps);
   const { catalog, peers } = models;
   const calls = createEngineCalls({ schemas, clock, ids, log });
 

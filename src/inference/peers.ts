@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { type Catalog, createCatalog, type SharedCatalog, type Model } from '../core/model.ts';
 import type { ReplicaReport } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
+import { runsBatches as isRunner } from '../core/role.ts';
 import type { LineRate, WorkerLoad } from '../core/worker-load.ts';
 
 /** Models of a silent process are remembered for this long: it may be restarting. */
@@ -17,6 +18,7 @@ type FetchLoads = () => Promise<readonly WorkerLoad[]>;
  */
 export class Peers implements SharedCatalog {
   #own: Catalog;
+  #runsBatches: boolean;
   #clock: Pick<Clock, 'monotonic'>;
   /** Loads of the living peers. */
   #peers: readonly WorkerLoad[] = [];
@@ -28,8 +30,10 @@ export class Peers implements SharedCatalog {
   #refreshedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | null = null;
 
-  constructor(own: Catalog, clock: Pick<Clock, 'monotonic'>) {
+  /** @param runsBatches false if this process claims no batch lines */
+  constructor(own: Catalog, clock: Pick<Clock, 'monotonic'>, runsBatches = true) {
     this.#own = own;
+    this.#runsBatches = runsBatches;
     this.#clock = clock;
   }
 
@@ -82,11 +86,10 @@ export class Peers implements SharedCatalog {
 
   idOf = (name: string): string => this.find(name)?.id ?? name;
 
-  /** Number of peers that share a model, and their interactive calls in flight. */
+  /** Number of peers that run the batch lines of a model, and the interactive calls in flight of all peers. */
   loadElsewhere(id: string): { processes: number; interactive: number } {
-    const sharing = this.#serving(id);
-    const interactive = sharing.reduce((sum, peer) => sum + (peer.interactive[id] ?? 0), 0);
-    return { processes: sharing.length, interactive };
+    const interactive = this.#peers.reduce((sum, peer) => sum + (peer.interactive[id] ?? 0), 0);
+    return { processes: this.#serving(id).length, interactive };
   }
 
   /** Measured rates of batch lines of a model in the other processes. */
@@ -104,6 +107,22 @@ export class Peers implements SharedCatalog {
     return this.#own.find(name) !== undefined || this.isServedElsewhere(name);
   }
 
+  /** True if any process runs batch lines of a model of this name. */
+  runs(name: string): boolean {
+    return (this.#runsBatches && this.#own.find(name) !== undefined) || this.isServedElsewhere(name);
+  }
+
+  /** True if this process or a living peer runs batches. */
+  get hasRunner(): boolean {
+    return this.#runsBatches || this.hasOtherRunner;
+  }
+
+  /** True if a living peer runs batches. */
+  get hasOtherRunner(): boolean {
+    return this.#peers.some(({ process }) => isRunner(process?.role ?? 'all'));
+  }
+
+  /** True if a peer runs batch lines of a model. */
   isServedElsewhere(name: string): boolean {
     return this.#serving(name).length > 0;
   }
@@ -119,7 +138,7 @@ export class Peers implements SharedCatalog {
     return Object.hasOwn(waits, name) && !this.isAvailableElsewhere(name) ? waits[name]! : null;
   }
 
-  /** Peers that serve a model; a peer that lists no models may serve any. */
+  /** Peers that run batch lines of a model; a peer that lists no models may run any. */
   #serving(name: string): WorkerLoad[] {
     return this.#peers.filter(({ serves }) => serves?.includes(name) ?? true);
   }

@@ -18,6 +18,13 @@ export interface ServedModel extends PooledModel {
   countPrompt: ReturnType<typeof createCountPrompt>;
 }
 
+export interface ServedModelsOptions {
+  /** Slots of batches under interactive load; `defaultFloor` if absent. */
+  batchFloor?: BatchFloor;
+  /** False for a process that claims no batch lines. */
+  runsBatches?: boolean;
+}
+
 /** Registry of the models that this process serves. It starts and stops their pools, and can replace them while requests run. */
 export class ServedModels {
   readonly catalog: Catalog = {
@@ -39,10 +46,14 @@ export class ServedModels {
   #drained: ReadonlySet<string> = new Set();
   #isStopped = false;
 
-  constructor(models: readonly PooledModel[], clock: Clock, floor?: BatchFloor) {
+  constructor(
+    models: readonly PooledModel[],
+    clock: Clock,
+    { batchFloor, runsBatches }: ServedModelsOptions = {},
+  ) {
     this.#clock = clock;
-    this.#floor = floor;
-    this.peers = new Peers(this.catalog, clock);
+    this.#floor = batchFloor;
+    this.peers = new Peers(this.catalog, clock, runsBatches);
     this.peers.onUpdate(() => this.#updateShares());
     this.#initial = models;
     this.#serve(models);

@@ -50,7 +50,8 @@ export interface Services {
   /** True if unknown fields of requests are faults. */
   strictFields: boolean;
   /** Readiness: whether this process can serve requests. */
-  ready: () => Promise<{ ok: boolean; reason?: string }>;
+  /** `warning`: what the installation lacks although this process is ready. */
+  ready: () => Promise<{ ok: boolean; reason?: string; warning?: string }>;
   version: string;
   /** OpenAPI document, as JSON text. */
   openapi: () => string;

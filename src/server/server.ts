@@ -4,6 +4,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
 import type { AnsweredCall, CallTracer } from '../core/call-trace.ts';
+import { type Role, servesRequests } from '../core/role.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { createClientAddress } from './client-address.ts';
 import { createConsole } from './console/console.ts';
@@ -20,6 +21,7 @@ import { createRequestLog } from './plugins/request-log.ts';
 import { trackRequests } from './plugins/traffic.ts';
 import { batchChecks, precompileChecks } from './precompile-checks.ts';
 import { acceptSockets, isForSocket, socketPaths } from './sockets/accept-sockets.ts';
+import { probes } from './probes.ts';
 import { createStrangers } from './strangers.ts';
 import type { ServerLimits, Services } from './route.ts';
 import { routesOn } from './surfaces.ts';
@@ -33,16 +35,25 @@ export interface ServerDeps extends Omit<Services, 'openapi' | 'recentRequests'>
   port?: number;
   /** Addresses and ranges that are exempt from the connection limit per address. */
   trustedProxies?: readonly string[];
+  /** Time in which requests are still accepted after `leave`. Default: 0. */
+  drainDelayMs?: number;
   /** Time that requests in flight get to finish after `stop`. Default: 25 s. */
   drainMs?: number;
   /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
   tracer?: Pick<CallTracer, 'beginRequest'> | undefined;
+  /** A `worker` answers only the probes. `all` if absent. */
+  role?: Role;
 }
 
 export interface Server extends Service {
   /** For example `http://127.0.0.1:8080`; empty until `start` resolves. */
   readonly url: string;
+  /**
+   * Begins the end: `/readyz` fails, and every answer closes its connection, so that load balancers turn to other processes. Resolves
+   * after `drainDelayMs`, in which requests are served as before. `stop` begins with it.
+   */
+  leave(): Promise<void>;
 }
 
 /** Time that requests get to answer their clients after the abort that ends the drain time. */
@@ -50,14 +61,18 @@ const abortGraceMs = 1_000;
 
 /** HTTP server of the API. `stop` rejects new requests, waits `drainMs` for those in flight, then aborts the rest. */
 export function createServer(deps: ServerDeps): Server {
-  const { clock, ids, log, limits, drainMs = 25_000 } = deps;
-  const { host = '127.0.0.1', port = 0, trustedProxies = [], surfaces } = deps;
+  const { clock, ids, log, limits, drainDelayMs = 0, drainMs = 25_000 } = deps;
+  const { host = '127.0.0.1', port = 0, trustedProxies = [], surfaces, role = 'all' } = deps;
   const console = surfaces.find(({ isConsole }) => isConsole);
-  const mounted = [
-    ...createPages({ console: console !== undefined }),
-    ...(console ? createConsole(console) : []),
-    ...surfaces.flatMap((surface) => routesOn(surface, routes)),
-  ];
+  const serves = servesRequests(role);
+  const mounted = !serves
+    ? routes.filter(({ path }) => probes.has(path))
+    : [
+        ...createPages({ console: console !== undefined }),
+        ...(console ? createConsole(console) : []),
+        ...surfaces.flatMap((surface) => routesOn(surface, routes)),
+      ];
+
   const paths = socketPaths(mounted);
   const app = fastify({
     exposeHeadRoutes: false,
@@ -89,6 +104,7 @@ export function createServer(deps: ServerDeps): Server {
       deps.onAnswered?.(call);
     },
     tracer: deps.tracer,
+    instance: deps.batches.processId,
   });
   const pipelines = serializePipelines(app, traffic);
   const strangers = createStrangers({
@@ -105,7 +121,7 @@ export function createServer(deps: ServerDeps): Server {
     batchChecks([...new Set(surfaces.flatMap(({ rules }) => rules.endpoints))]),
     clock,
   );
-  handleErrors(app, mounted, { traffic, strangers });
+  handleErrors(app, mounted, { traffic, strangers, servesRequests: serves });
   app.removeAllContentTypeParsers();
   // `mount` reads bodies, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -116,7 +132,7 @@ export function createServer(deps: ServerDeps): Server {
     recentRequests,
     // Built on the first request, to keep start-up fast.
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
-    ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
+    ready: async () => (traffic.leaving ? { ok: false, reason: 'draining' } : deps.ready()),
   };
   const budget = createBodyBudget(bodyBudgetBytes(limits, surfaces));
   const mounting = { services, traffic, connections, budget, clientAddress, strangers };
@@ -130,6 +146,7 @@ export function createServer(deps: ServerDeps): Server {
   const sockets = acceptSockets(app, { ...mounting, ids, requestLog, paths });
 
   let starting: Promise<void> | undefined;
+  let leaving: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   let url = '';
 
@@ -140,13 +157,20 @@ export function createServer(deps: ServerDeps): Server {
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     url = `http://${name}:${address.port}`;
     stalls.start();
-    preparing.start();
+    if (serves) preparing.start();
     log.info({ url }, 'listening');
   }
 
-  async function drain() {
+  async function leave() {
     await starting?.catch(() => {});
     preparing.stop();
+    traffic.leave();
+    // A server that has not started, and a worker, get no requests.
+    if (serves && url !== '' && drainDelayMs > 0) await sleep(clock, drainDelayMs);
+  }
+
+  async function drain() {
+    await (leaving ??= leave());
     traffic.drain();
     sockets.drain();
     const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
@@ -167,9 +191,10 @@ export function createServer(deps: ServerDeps): Server {
       return url;
     },
     start() {
-      if (stopping) return Promise.reject(new Error('a stopped server cannot be started again'));
+      if (leaving) return Promise.reject(new Error('a stopped server cannot be started again'));
       return (starting ??= listen());
     },
+    leave: () => (leaving ??= leave()),
     stop: () => (stopping ??= drain()),
   };
 }

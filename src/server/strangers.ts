@@ -3,6 +3,7 @@ import { clientNetwork } from '../base/addresses.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
 import type { ClientAddress } from './client-address.ts';
+import { probes } from './probes.ts';
 
 /** Seconds' worth of requests that are answered without delay. */
 const burst = 5;
@@ -13,8 +14,6 @@ const maxWaitMs = 10_000;
 /** Networks in memory. Further ones share a bucket. */
 const maxNetworks = 10_000;
 const sweepMs = 1_000;
-
-const probes = new Set(['/healthz', '/readyz']);
 
 export interface StrangersDeps {
   clock: Clock;

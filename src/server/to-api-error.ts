@@ -38,6 +38,14 @@ export function noSuchRoute(path = ''): ApiError {
   return new ApiError('not_found', notFoundMessage(path));
 }
 
+/** Error for a request to a process that serves none. */
+export function notServed(): ApiError {
+  return new ApiError(
+    'not_found',
+    'This process has the role worker and serves no requests. Use a process with the role api or all.',
+  );
+}
+
 function notFoundMessage(path: string): string {
   if (path.startsWith('/v1/v1/'))
     return 'The path contains /v1 twice. Set the base URL of your client without /v1.';

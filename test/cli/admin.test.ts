@@ -83,6 +83,7 @@ describe('offpeak admin', () => {
     expect(row).toEqual([
       expect.stringMatching(/^wrk_/),
       'alive, answers',
+      'all',
       'machine-1:7',
       '1.2.3',
       expect.stringMatching(/^20/),

@@ -143,6 +143,57 @@ describe('stop', () => {
   });
 });
 
+describe('a drain delay', () => {
+  const models = (key: string) =>
+    `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+
+  it('fails readiness at once and serves on, one request per connection, until it is over', async () => {
+    const clock = createManualClock();
+    const app = await startServer({ clock, drainDelayMs: 5_000, drainMs: 1_000 });
+    const kept = await idle(app);
+    const stopping = app.server.stop();
+    await clock.advance(4_999);
+    const fresh = await openRaw(app.url);
+    fresh.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+    const probe = await fresh.closed;
+    expect(probe).toMatch(/^HTTP\/1.1 503 [^]*connection: close/i);
+    expect(probe).toContain('"reason":"draining"');
+    kept.write(models(app.keys.a));
+    expect((await kept.closed).split('HTTP/1.1 ').at(-1)).toMatch(/^200 [^]*connection: close/i);
+    const late = await begin(app, '[[delay 500]] [[tokens 2]]');
+    await clock.advance(1);
+    await expect(fetch(`${app.url}/healthz`)).rejects.toThrow();
+    await clock.advance(500);
+    expect(await late.closed).toMatch(/^HTTP\/1.1 200 [^]*word word/);
+    await stopping;
+    await app.stop();
+  });
+
+  it('does not hold up a server that never started, or a worker', async () => {
+    const clock = createManualClock();
+    const worker = await startServer({ clock, role: 'worker', drainDelayMs: 5_000 });
+    await worker.server.stop();
+    await worker.stop();
+  });
+});
+
+describe('a worker', () => {
+  it('answers probes, and says to all others where to go', async () => {
+    const app = await startServer({ role: 'worker' });
+    for (const path of ['/healthz', '/readyz']) expect((await app.call('GET', path)).status).toBe(200);
+    for (const path of ['/v1/models', '/docs', '/console/', '/v1/admin/processes', '/openapi.json']) {
+      const { status, json } = await app.call('GET', path);
+      expect([path, status, json.error.message]).toEqual([
+        path,
+        404,
+        'This process has the role worker and serves no requests. Use a process with the role api or all.',
+      ]);
+    }
+    expect((await app.call('POST', '/v1/chat/completions', { json: {} })).status).toBe(404);
+    await app.stop();
+  });
+});
+
 describe('GET /readyz', () => {
   it('200 when healthy, 503 with the reason when not, also if the check fails', async () => {
     let state = async (): Promise<{ ok: boolean; reason?: string }> => ({ ok: true });

@@ -180,6 +180,7 @@ describe('the processes', () => {
       id: expect.stringMatching(/^wrk_/),
       object: 'process',
       is_self: true,
+      role: 'all',
       state: 'alive',
       version: '1.2.3',
       host: 'machine-1',

@@ -36,6 +36,7 @@ export interface AppOptions {
   egress?: Config['egress'];
   metrics?: Config['metrics'];
   tracing?: Config['tracing'];
+  role?: Config['role'];
   drainMs?: number;
   /** Secret of an admin key. */
   adminKey?: string;
@@ -79,6 +80,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     egress: options.egress ?? defaults.egress,
     metrics: options.metrics,
     tracing: options.tracing,
+    role: options.role ?? 'all',
     drainMs: options.drainMs ?? 2000,
     apiKey: 'test-key-0123456789-abcdefghijklmnop',
     ...(options.adminKey !== undefined && { adminKey: options.adminKey }),

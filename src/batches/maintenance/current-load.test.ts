@@ -32,7 +32,7 @@ it('a process reports its models, its rates, and why it sends none of their requ
           waiting: (id) => (id === 'mine' ? waiting : null),
         } as Partial<Capacity> as Capacity,
       },
-      { process, lines: 3, rates },
+      { process, runsBatches: true, lines: 3, rates },
     );
   expect(load(null)).toEqual({
     process,

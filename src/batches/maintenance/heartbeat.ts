@@ -178,14 +178,20 @@ export class Heartbeat {
   }
 }
 
-/**
- * Load of this process, which its heartbeat reports to the peers.
- * @param lines of batches in flight
- * @param rates measured rates of batch lines
- */
+interface ProcessLoad {
+  process: ProcessInfo;
+  /** False if the process claims no batch lines. */
+  runsBatches: boolean;
+  /** Lines of batches in flight. */
+  lines: number;
+  /** Measured rates of batch lines. */
+  rates: Record<string, LineRate>;
+}
+
+/** Load of this process, which its heartbeat reports to the peers. */
 export function currentLoad(
   { catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>,
-  { process, lines, rates }: { process: ProcessInfo; lines: number; rates: Record<string, LineRate> },
+  { process, runsBatches, lines, rates }: ProcessLoad,
 ): WorkerLoad {
   const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
   const waits = served.flatMap(({ id, name }) => {
@@ -196,7 +202,7 @@ export function currentLoad(
     process,
     lines,
     interactive: capacity.interactiveLoad(),
-    serves: served.map(({ name }) => name),
+    serves: runsBatches ? served.map(({ name }) => name) : [],
     models: catalog.list(),
     ...(Object.keys(rates).length > 0 && { rates }),
     replicas: ownReplicas({ catalog, capacity }),

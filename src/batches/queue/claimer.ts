@@ -26,6 +26,8 @@ export interface ClaimerDeps extends BatchContext {
   demand: ClaimDemand;
   fairness: Fairness;
   backoff: BatchBackoff;
+  /** False to claim nothing: the process runs only chunks that it leases at their creation. */
+  claims: boolean;
   /** Number of further batches that may be closed now. */
   closings: () => number;
   close: (chunk: Chunk) => void;
@@ -122,10 +124,12 @@ export class Claimer {
   }
 
   async #claimAll(): Promise<void> {
-    const { holdsLeases, missing } = this.#deps;
+    const { holdsLeases, missing, claims, demand } = this.#deps;
     if (!holdsLeases()) return this.#pauseFor(polls.maxMs);
     await missing.refresh();
     this.#yieldForeign();
+    // Otherwise the dispatcher would ask again at once.
+    if (!claims) return demand.models().forEach((model) => demand.noteDry(model));
     await this.#claimClosings();
     let lacking = true;
     while (lacking && !this.#stopped && holdsLeases()) lacking = await this.#claimLines();

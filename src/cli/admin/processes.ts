@@ -10,6 +10,7 @@ export const processes = queryCommand({
   show: asTable<RemoteProcess>({
     id: ({ id }) => id,
     state: ({ state, is_self: isSelf }) => (isSelf ? `${state}, answers` : state),
+    role: ({ role }) => role,
     host: ({ host, pid }) => (host === null ? '' : `${host}:${pid}`),
     version: ({ version }) => version ?? 'older',
     started: ({ started_at: at }) => at ?? '',

@@ -1,4 +1,5 @@
 import { cleanLine } from '../terminal/clean-text.ts';
+import { type Role, servesRequests } from '../../core/role.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** Started server, as `serve` prints it. */
@@ -15,14 +16,16 @@ export interface ReadyServer {
 
 /**
  * Prints address, models, new keys and commands to try.
- * @param given keys from the environment
+ * @param given keys from the environment, and the role: a worker serves no requests
  */
 export function announce(
   ready: ReadyServer,
-  given: { apiKey?: string | undefined; adminKey?: string | undefined },
+  given: { apiKey?: string | undefined; adminKey?: string | undefined; role?: Role | undefined },
   terminal: Terminal,
 ): void {
   const { url, firstKeys: keys } = ready;
+  const isOpen = servesRequests(given.role ?? 'all');
+  const { apiKey, adminKey } = isOpen ? given : {};
   terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
   const [first, ...others] = ready.models.map(
     ({ id, aliases, serves }) => `${[id, ...aliases].join(', ')} (${serves.join(', ')})`,
@@ -33,9 +36,11 @@ export function announce(
     ...others.map((model): [string, string] => ['', model]),
     ['data', ready.dataFolder],
     ['files', ready.bucket],
-    ['API key', keys?.key ?? (given.apiKey && 'the value of OFFPEAK_API_KEY')],
-    ['admin key', keys?.adminKey ?? (given.adminKey && 'the value of OFFPEAK_ADMIN_KEY')],
+    ['role', given.role === 'all' ? undefined : given.role],
+    ['API key', keys?.key ?? (apiKey && 'the value of OFFPEAK_API_KEY')],
+    ['admin key', keys?.adminKey ?? (adminKey && 'the value of OFFPEAK_ADMIN_KEY')],
   ]);
+  if (!isOpen) return terminal.print('Press Ctrl-C to stop.');
   if (keys !== null) terminal.print(`\n${shownOnce(keys)}`);
   terminal.print(`\nTry it:
   export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}`);

@@ -1,7 +1,9 @@
 import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
+import { formatDuration } from '../../base/duration.ts';
 import { removeProto } from '../../base/remove-proto.ts';
 import type { Config } from '../../config.ts';
+import { servesRequests } from '../../core/role.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { announce, warnUnreachable, announceJson } from './announce.ts';
@@ -42,8 +44,13 @@ export function serve(cli: Cli): Command {
           begun.catch(() => {});
         }
         await signal;
+        const { role, drainDelayMs: delay } = config;
+        const accepting =
+          delay > 0 && servesRequests(role)
+            ? `accepting requests for ${formatDuration(delay)} more`
+            : 'accepting no new ones';
         cli.terminal.note(
-          'Stopping: finishing requests in flight, accepting no new ones. Press Ctrl-C again to stop at once.',
+          `Stopping: finishing requests in flight, ${accepting}. Press Ctrl-C again to stop at once.`,
         );
       } finally {
         await app.stop();

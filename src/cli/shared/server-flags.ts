@@ -12,6 +12,7 @@ export interface ServerFlags {
   data?: string;
   config?: string;
   database?: string;
+  role?: string;
   logLevel?: string;
 }
 
@@ -22,6 +23,7 @@ export function withServerFlags(command: Command): Command {
     .option('--data <folder>', 'data folder (OFFPEAK_DATA; default ./offpeak-data)')
     .option('--config <file>', 'configuration file (OFFPEAK_CONFIG; default ./offpeak.yaml if it exists)')
     .option('--database <url>', 'sqlite or postgres://user@host/name (OFFPEAK_DATABASE; default sqlite)')
+    .option('--role <role>', 'all, api or worker, with Postgres (OFFPEAK_ROLE; default all)')
     .option(
       '--log-level <level>',
       'trace, debug, info, warn, error or silent (OFFPEAK_LOG_LEVEL; default info)',
@@ -44,8 +46,8 @@ export function readConfig(
   flags: ServerFlags,
   { missingModels = false, isReload = false } = {},
 ): Config {
-  const { host, port, data, config, database, logLevel } = flags;
-  const set = omitUndefined({ host, port, data, config, database, logLevel });
+  const { host, port, data, config, database, role, logLevel } = flags;
+  const set = omitUndefined({ host, port, data, config, database, role, logLevel });
   const exists = missingModels ? { exists: (path: string) => existsSync(path) || /\.gguf$/i.test(path) } : {};
   return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, isReload, ...exists });
 }

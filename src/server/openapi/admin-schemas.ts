@@ -111,6 +111,9 @@ export const processListSchema = list(
     id: t.string({ pattern: '^wrk_', description: 'New after each start.' }),
     object: t.literal('process'),
     is_self: t.boolean({ description: 'True for the process that answers.' }),
+    role: t.oneOf(['all', 'api', 'worker'], {
+      description: '`api` claims no batches, `worker` serves no requests, `all` does both.',
+    }),
     state: t.oneOf(['alive', 'silent'], {
       description:
         '`silent` after 30 seconds without a heartbeat: other processes take its work, and the entry disappears.',

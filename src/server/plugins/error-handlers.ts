@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { errorBody } from '../../wire/errors/error-body.ts';
 import type { MountedRoute } from '../route.ts';
 import { sendError } from '../send.ts';
-import { noSuchRoute, wrongMethod } from '../to-api-error.ts';
+import { noSuchRoute, notServed, wrongMethod } from '../to-api-error.ts';
 import type { Strangers } from '../strangers.ts';
 import type { TrackedRequest, Traffic } from './traffic.ts';
 
@@ -13,15 +13,16 @@ import type { TrackedRequest, Traffic } from './traffic.ts';
 export function handleErrors(
   app: FastifyInstance,
   routes: readonly MountedRoute[],
-  { traffic, strangers }: { traffic: Traffic; strangers: Strangers },
+  { traffic, strangers, servesRequests }: { traffic: Traffic; strangers: Strangers; servesRequests: boolean },
 ): void {
+  const unknown = servesRequests ? noSuchRoute : notServed;
   const paths = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const methods = paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
     const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    const error = allowed.length > 0 ? wrongMethod(request.method, allowed) : noSuchRoute(path);
+    const error = allowed.length > 0 ? wrongMethod(request.method, allowed) : unknown(path);
     void sendInTurn(strangers, traffic.of(request), { request, reply, error });
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -13,6 +13,7 @@ import {
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
+import { probes } from '../probes.ts';
 import { sendError } from '../send.ts';
 import type { ErrorFormat } from '../../wire/errors/error-body.ts';
 import type { RequestLog } from './request-log.ts';
@@ -58,8 +59,6 @@ type Carrier = IncomingMessage & { [key]?: TrackedRequest };
 const noWork = Promise.resolve();
 const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
 
-const probes = new Set(['/healthz', '/readyz']);
-
 interface TrafficDeps {
   clock: Clock;
   ids: Ids;
@@ -67,6 +66,8 @@ interface TrafficDeps {
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
   tracer?: Pick<CallTracer, 'beginRequest'> | undefined;
   requestLog: Pick<RequestLog, 'write'>;
+  /** Id of this process, which answers name. */
+  instance: string;
 }
 
 /**
@@ -74,16 +75,16 @@ interface TrafficDeps {
  * and bodies are never logged.
  */
 export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
-  const { clock, ids, onAnswered, tracer, requestLog } = deps;
+  const { clock, ids, onAnswered, tracer, requestLog, instance } = deps;
   const inFlight: InFlightRequest[] = [];
+  let leaving = false;
   let draining = false;
   const whenIdle: (() => void)[] = [];
 
   app.addHook('onRequest', (request, reply, done) => {
     const tracked = begin(request, reply);
-    if (!draining) return done();
-    reply.header('connection', 'close');
-    if (probes.has(request.url.split('?', 1)[0] ?? '')) return done();
+    if (leaving) reply.header('connection', 'close');
+    if (!draining || probes.has(request.url.split('?', 1)[0] ?? '')) return done();
     sendError(reply, tracked, shuttingDown());
   });
 
@@ -112,6 +113,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     (request.raw as Carrier)[key] = tracked;
     addEntry(inFlight, tracked);
     reply.header('x-request-id', requestId).header('request-id', requestId);
+    reply.header('x-offpeak-instance', instance);
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
     reply.raw.once('close', () => end(tracked));
@@ -161,8 +163,13 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       if (!tracked) throw new Error('the request passed no onRequest hook');
       return tracked;
     },
+    /** Closes each connection with its answer from now on. */
+    leave: () => void (leaving = true),
+    get leaving() {
+      return leaving;
+    },
     /** Rejects new requests from now on, except for health probes. */
-    drain: () => void (draining = true),
+    drain: () => void (leaving = draining = true),
     get draining() {
       return draining;
     },

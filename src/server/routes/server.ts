@@ -14,11 +14,17 @@ export const serverRoutes = defineRoutes({ access: 'open', tag: 'Server' }, [
     name: 'Readiness',
     summary: 'Check that the process can serve requests',
     async handle(_incoming, { ready, log }) {
-      const { ok, reason } = await ready().catch((error: unknown) => {
-        log.warn({ err: error }, 'readiness check failed');
-        return { ok: false, reason: 'the check failed' };
+      const { ok, reason, warning } = await ready().catch(
+        (error: unknown): Awaited<ReturnType<typeof ready>> => {
+          log.warn({ err: error }, 'readiness check failed');
+          return { ok: false, reason: 'the check failed' };
+        },
+      );
+      return json(ok ? 200 : 503, {
+        status: ok ? 'ready' : 'not_ready',
+        reason: reason ?? null,
+        warning: warning ?? null,
       });
-      return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not_ready', reason: reason ?? null });
     },
   },
   {

@@ -1,4 +1,5 @@
 import { isoSeconds } from '../../base/clock.ts';
+import type { Role } from '../../core/role.ts';
 import type { ProcessInfo } from '../../core/worker-load.ts';
 
 /** Process of the installation. Instants are epoch milliseconds. */
@@ -6,6 +7,7 @@ export interface ProcessView {
   id: string;
   /** Null for a process of a version that does not report it. */
   info: ProcessInfo | null;
+  role: Role;
   /** Last heartbeat. */
   seenAt: number;
   /** False once others may take its work. */
@@ -19,11 +21,12 @@ export interface ProcessView {
 
 /** @param self id of the process that answers */
 export function presentProcess(view: ProcessView, self: string) {
-  const { id, info, seenAt, isAlive, models, inFlight, leased, slots } = view;
+  const { id, info, role, seenAt, isAlive, models, inFlight, leased, slots } = view;
   return {
     id,
     object: 'process' as const,
     is_self: id === self,
+    role,
     state: isAlive ? ('alive' as const) : ('silent' as const),
     version: info?.version ?? null,
     host: info?.host ?? null,

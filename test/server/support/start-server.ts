@@ -128,7 +128,17 @@ interface StartOptions extends Omit<SurfaceOptions, 'limits'> {
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
 export async function startServer(
   options: Partial<
-    Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'onAnswered' | 'strictFields'>
+    Pick<
+      ServerDeps,
+      | 'ready'
+      | 'role'
+      | 'drainDelayMs'
+      | 'drainMs'
+      | 'inference'
+      | 'trustedProxies'
+      | 'onAnswered'
+      | 'strictFields'
+    >
   > &
     StartOptions = {},
 ): Promise<RunningServer> {

@@ -10,6 +10,7 @@ import { Time } from '../../parts/time.tsx';
 const columns: readonly Column<Process>[] = [
   { id: 'process', header: 'Process', width: 230, cell: Name },
   { id: 'state', header: 'State', width: 160, cell: ProcessState },
+  { id: 'role', header: 'Role', width: 80, cell: ({ role }) => role },
   { id: 'version', header: 'Version', width: 90, cell: ({ version }) => version ?? 'Older' },
   {
     id: 'started',
