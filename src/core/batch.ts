@@ -74,8 +74,8 @@ export interface BatchRules {
   bytes: number;
   /** Size of inline requests as JSON Lines, which are in memory as a whole. */
   inlineBytes: number;
-  /** True if an endpoint may be written without `/v1`, as Azure's clients do. */
-  shortUrls: boolean;
+  /** True if an endpoint may be written without `/v1`, as Azure's clients do, or behind the path of a base URL. */
+  anyPrefix: boolean;
 }
 
 const endpointsByUrl = new Map<unknown, BatchEndpoint>(
@@ -85,9 +85,14 @@ const endpointsByUrl = new Map<unknown, BatchEndpoint>(
   ]),
 );
 
-/** Endpoint of a line or a batch, written with or without `/v1`; undefined for any other value. */
+/**
+ * Endpoint of a line or a batch, which may lack `/v1` or follow the path of a client's base URL, as in
+ * `/openai/v1/embeddings`; undefined for any other value.
+ */
 export function endpointOf(url: unknown): BatchEndpoint | undefined {
-  return endpointsByUrl.get(url);
+  const known = endpointsByUrl.get(url);
+  if (known !== undefined || typeof url !== 'string' || !url.startsWith('/')) return known;
+  return endpointsByUrl.get(url.slice(Math.max(0, url.lastIndexOf('/v1/'))));
 }
 
 /** One of the two result streams of a batch. */

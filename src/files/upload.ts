@@ -108,7 +108,7 @@ export class SpooledUpload implements Upload {
       source,
       takesFiles: (deps.userFiles?.purposes.length ?? 0) > 0,
       endpoints: rules.endpoints,
-      shortUrls: rules.shortUrls,
+      anyPrefix: rules.anyPrefix,
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
       isStrict,
       extraFields: (name) => deps.catalog.find(name)?.extraFields ?? [],

@@ -28,7 +28,7 @@ export function createSurfaces({ console, surfaces, limits, batch }: SurfaceConf
       requests: limits.requestsPerBatch,
       bytes: limits.bytesPerBatch,
       inlineBytes: limits.bytesPerBatch,
-      shortUrls: false,
+      anyPrefix: false,
     },
   };
   const rules = compatibleRules(limits, batch.compatibleEndpoints);
@@ -54,7 +54,7 @@ function compatibleRules(limits: Limits, endpoints: BatchRules['endpoints']): Ba
   // One org may hold half of the memory for bodies.
   const room = inlineBytesWithin(limits.bodyBytesInFlight / 2);
   const inlineBytes = Math.min(bytes, Math.max(limits.bytesPerBatch, room));
-  return { endpoints, requests, bytes, inlineBytes, shortUrls: false };
+  return { endpoints, requests, bytes, inlineBytes, anyPrefix: false };
 }
 
 /** The API of the console, with which it can do what the key of its session can. */
@@ -75,7 +75,7 @@ function openAiSurface(prefix: string, rules: BatchRules): Surface {
     createdStatus: 200,
     dates: 'unix',
     ignoresModel: true,
-    rules: { ...rules, shortUrls: true },
+    rules: { ...rules, anyPrefix: true },
   };
 }
 

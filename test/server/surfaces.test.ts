@@ -198,6 +198,23 @@ describe('/openai', () => {
     expect(full.json.endpoint).toBe(endpoint);
   });
 
+  it('takes endpoints behind the path of a base URL, in a batch and its lines', async () => {
+    const linesAt = (url: string) => chatLines(2).replaceAll(endpoint, url);
+    const full = `/openai${endpoint}`;
+    const { json: file } = await upload('/openai/v1/files', linesAt(full));
+    const { json: made } = await create('/openai/v1/batches', file.id, { endpoint: full });
+    expect(made.endpoint).toBe(endpoint);
+    expect((await ended(made.id)).request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+    for (const url of [
+      `https://host${endpoint}`,
+      `openai${endpoint}`,
+      '/openai/v1/nothing',
+      '/openai/embeddings',
+    ])
+      expect([url, (await upload('/openai/v1/files', linesAt(url))).status]).toEqual([url, 422]);
+    expect((await upload('/v1/files', linesAt(full))).status).toBe(422);
+  });
+
   it('takes the model of a single call from the path, as Azure’s clients write it', async () => {
     const azure = { key: null, headers: { 'api-key': app.keys.a } };
     const call = (deployment: string, path: string, body: unknown) =>

@@ -6,5 +6,5 @@ export const usualRules: BatchRules = {
   requests: defaultLimits.requests,
   bytes: defaultLimits.bytes,
   inlineBytes: defaultLimits.bytes,
-  shortUrls: false,
+  anyPrefix: false,
 };

@@ -146,7 +146,7 @@ export function openRetry(
 
 /** Rules of a retry: its requests were accepted before, on any surface. */
 function retryRules({ batch: { endpoints = defaultEndpoints } }: CreateDeps): BatchRules {
-  return { endpoints, requests: Infinity, bytes: Infinity, inlineBytes: Infinity, shortUrls: true };
+  return { endpoints, requests: Infinity, bytes: Infinity, inlineBytes: Infinity, anyPrefix: true };
 }
 
 export async function refreshPeerModels(catalog: SharedCatalog, { index }: BatchInput): Promise<void> {

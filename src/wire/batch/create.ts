@@ -61,7 +61,7 @@ export function* parseCreateBatch(
   if (ignoresModel && isObject(value)) delete value['model'];
   const faults = checkCreateBatch(value);
   const frame = (value ?? {}) as Frame;
-  const named = rules.shortUrls ? endpointOf(frame.endpoint) : frame.endpoint;
+  const named = rules.anyPrefix ? endpointOf(frame.endpoint) : frame.endpoint;
   const endpoint = rules.endpoints.find((name) => name === named);
   if (typeof frame.endpoint === 'string' && !endpoint)
     faults.unshift({

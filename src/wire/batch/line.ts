@@ -49,7 +49,7 @@ export interface LineCheckerOptions {
   /** Enabled endpoints; `defaultEndpoints` if absent. */
   endpoints?: readonly BatchEndpoint[];
   /** True if an endpoint may be written without `/v1`. */
-  shortUrls?: boolean;
+  anyPrefix?: boolean;
   /** Returns the reason why a line may not use the model. Permission is remembered. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
   /** True for models that accept image URLs; absent if all do. */
@@ -78,7 +78,7 @@ export function createLineChecker(options: LineCheckerOptions) {
   const inline = options.source === 'inline';
   /** Open endpoint that a line names. */
   const openEndpoint = (url: unknown): BatchEndpoint | undefined => {
-    const named = options.shortUrls === true ? endpointOf(url) : url;
+    const named = options.anyPrefix === true ? endpointOf(url) : url;
     return endpoints.find((name) => name === named);
   };
   const customIds = new Map<string, number>();
