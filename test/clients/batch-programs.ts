@@ -50,10 +50,43 @@ export const batchPrograms: readonly Program[] = [
     packages: { 'litellm[proxy]': '1.106.2' },
   },
   {
+    name: 'LangChain for Python',
+    script: 'batches/langchain_cells.py',
+    packages: { 'langchain-openai': '1.7.3', 'langchain-anthropic': '1.7.7' },
+  },
+  {
+    name: 'the OpenAI CLI',
+    script: 'batches/openai-cli.mjs',
+    packages: {},
+    checkout: { variable: 'OFFPEAK_OPENAI_CLI', file: 'cmd/openai/main.go', version: '1.8.0' },
+  },
+  {
+    name: 'batchwork for JavaScript',
+    script: 'batches/batchwork.mjs',
+    packages: {
+      ai: '7.0.173',
+      '@ai-sdk/openai': '4.0.118',
+      '@ai-sdk/azure': '4.0.85',
+      '@ai-sdk/anthropic': '4.0.105',
+      tsx: '4.23.15',
+    },
+    checkout: {
+      variable: 'OFFPEAK_BATCHWORK',
+      file: 'packages/batchwork/src/index.ts',
+      version: '1.4.0',
+    },
+  },
+  {
+    name: 'batchwork for Python',
+    script: 'batches/batchwork_cells.py',
+    packages: { 'batchwork-ai': '0.3.0' },
+  },
+  {
     name: 'inspect_ai',
     script: 'batches/inspect_cells.py',
-    packages: { 'inspect-ai': '0.3.282', openai: '3.54.0' },
+    packages: { 'inspect-ai': '0.3.285', openai: '3.54.0', anthropic: '2.12.0' },
   },
+  { name: 'curator', script: 'batches/curator_cells.py', packages: { 'bespokelabs-curator': '0.1.31' } },
   { name: 'autobatcher', script: 'batches/autobatcher_cells.py', packages: { autobatcher: '0.12.0' } },
   { name: 'any-llm', script: 'batches/any_llm_cells.py', packages: { 'any-llm-sdk[openai]': '1.40.2' } },
 ];

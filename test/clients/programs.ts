@@ -7,10 +7,10 @@ export interface Program {
   /** Packages and versions from the registry of the language. The first is the program itself. */
   packages: Record<string, string>;
   /**
-   * Environment variable with the path of a source checkout, and a file in it; such programs have no row in the
-   * table.
+   * Environment variable with the path of a source checkout, and a file in it. If the file is in Go, its package is
+   * built. Only those with a version, which the program checks, have a row in the table.
    */
-  checkout?: { variable: string; file: string };
+  checkout?: { variable: string; file: string; version?: string };
 }
 
 export const packageCutoff = '2026-11-22';
@@ -115,5 +115,5 @@ export const programs: readonly Program[] = [
 ];
 
 /** Name with version. */
-export const versionedName = ({ name, packages }: Program): string =>
-  `${name} (${Object.values(packages)[0]})`;
+export const versionedName = ({ name, packages, checkout }: Program): string =>
+  `${name} (${checkout?.version ?? Object.values(packages)[0]})`;

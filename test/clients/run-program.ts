@@ -3,7 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installCargo } from '../support/install-cargo.ts';
-import { installGo } from '../support/install-go.ts';
+import { buildGo, installGo } from '../support/install-go.ts';
 import { installMaven } from '../support/install-maven.ts';
 import { installNode, installPython, pythonIn } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
@@ -15,10 +15,13 @@ import type { Program } from './programs.ts';
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'offpeak-clients');
 
+const checkoutOf = ({ variable }: { variable: string }) => process.env[variable] ?? '';
+
 /** Installs the packages of a program in the cache, once. */
 export async function installProgram({ script, packages, checkout }: Program): Promise<Installed> {
-  if (checkout && !existsSync(join(process.env[checkout.variable] ?? '', checkout.file)))
+  if (checkout && !existsSync(join(checkoutOf(checkout), checkout.file)))
     return { missing: `${checkout.variable} does not name a folder with ${checkout.file}` };
+  if (checkout?.file.endsWith('.go')) return buildGo(cache, checkoutOf(checkout), checkout.file);
   if (script.endsWith('.go')) return installGo(cache, pathOf(`programs/${script}`), packages);
   if (script.endsWith('.rs')) return installCargo(cache, pathOf(`programs/${script}`), packages);
   if (script.endsWith('.java')) return installMaven(cache, packages);
@@ -42,7 +45,7 @@ export async function runProgram(
     HOME: home,
     TMPDIR: home,
     PYTHONPATH: pathOf('../sdk/python'),
-    ...(checkout && { CHECKOUT: process.env[checkout.variable]! }),
+    ...(checkout && { CHECKOUT: checkoutOf(checkout), VERSION: checkout.version ?? '' }),
   };
   const run = (command: string, args: string[]) =>
     runCells(command, args, { url, key, env, limitMs: 400_000 });

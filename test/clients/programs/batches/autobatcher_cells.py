@@ -14,7 +14,7 @@ from batch_common import FAILING, is_echo  # noqa: E402
 logger.remove()
 
 
-def define(way, **how):
+def define(way, tells_failures=False, **how):
     made = {}
 
     async def answers(*prompts):
@@ -44,8 +44,15 @@ def define(way, **how):
         )
         assert sum(isinstance(each, Exception) for each in made["answers"]) == 2
 
+    if tells_failures:
+
+        @cell(f"{way}: failed requests")
+        def _():
+            failed = [each for each in made["answers"] if isinstance(each, Exception)]
+            assert all("status 400" in str(each) for each in failed), failed
+
 
 define("openai", completion_window="24h")
-define("openai, service_tier flex")
+define("openai, service_tier flex", tells_failures=True)
 
 run()
