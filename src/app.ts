@@ -157,7 +157,10 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const { catalog, peers, capacity } = service;
   const controls = createControls({ store, clock: time, log });
-  controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
+  controls.onChange(() => {
+    service.drain(new Set(controls.drains.map(({ id }) => id)));
+    service.cap(new Map(controls.caps.map(({ id, maxInFlight }) => [id, maxInFlight])));
+  });
   const { budgets } = accounts;
   const { limits, drainMs } = config;
   const surfaces = createSurfaces(config);

@@ -283,8 +283,10 @@ export function createClient(options: TransportOptions) {
       resume: (scope: PauseFields) => post<RemotePauses>(apiPath('admin', 'resume'), scope),
       replicas: {
         list: () => get<Page<RemoteReplica>>(apiPath('admin', 'replicas')),
-        act: (id: string, what: 'drain' | 'undrain') =>
+        act: (id: string, what: 'drain' | 'undrain' | 'uncap') =>
           post<RemoteReplica>(apiPath('admin', 'replicas', id, what)),
+        cap: (id: string, fields: { max_in_flight: number }) =>
+          post<RemoteReplica>(apiPath('admin', 'replicas', id, 'cap'), fields),
       },
       requests: (query: PageQuery & Call['query']) =>
         get<Page<RemoteRequest>>(apiPath('admin', 'requests'), { ...query }),

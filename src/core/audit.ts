@@ -6,7 +6,9 @@ import { words } from '../base/words.ts';
 export const auditActions = [
   ...words('org.create org.update key.create key.update key.rotate key.revoke'),
   ...words('batch.pause batch.resume batch.cancel batch.retry batch.update batch.read'),
-  ...words('batches.pause batches.resume replica.drain replica.undrain secrets.rotate'),
+  ...words(
+    'batches.pause batches.resume replica.drain replica.undrain replica.cap replica.uncap secrets.rotate',
+  ),
 ];
 export type AuditAction = (typeof auditActions)[number];
 

@@ -26,6 +26,12 @@ export interface ReplicaDrain {
   keyId: string;
 }
 
+/** Cap of an operator on the requests in flight of a replica. The configuration may not list it any more. */
+export interface ReplicaCap extends ReplicaDrain {
+  /** At least 1. */
+  maxInFlight: number;
+}
+
 /** Earliest pause that stops the lines of an org, or those of all orgs, for a model. */
 export function findPause(
   pauses: readonly BatchPause[],

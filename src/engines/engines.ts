@@ -97,6 +97,8 @@ export interface Pool extends Engine {
   share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Sends no new requests to replicas that an operator drains. @param isDrained of a replica's name, also of later ones */
   drain(isDrained: (name: string) => boolean): void;
+  /** Keeps the requests in flight of replicas within an operator's caps. @param capOf a replica's name, also of later ones; null for none */
+  cap(capOf: (name: string) => number | null): void;
   /** Sets the number of slots that batch requests get even while interactive ones wait. It may change at any time. */
   guaranteeBatches(slots: () => number): void;
   /** Registers a listener for moments when more requests may fit. */

@@ -271,6 +271,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
     peers,
     replaceModels: (next) => models.replace(next),
     drain: (replicaIds) => models.drain(replicaIds),
+    cap: (caps) => models.cap(caps),
     start: () => models.start(),
     async stop() {
       await Promise.all([schemas.stop(), models.stop()]);

@@ -91,6 +91,8 @@ export interface InferenceService extends Service {
   replaceModels(models: readonly PooledModel[]): Promise<void>;
   /** Sends no new requests to the replicas with these ids (`replicaId`), also where they are configured later. */
   drain(replicaIds: ReadonlySet<string>): void;
+  /** Keeps the requests in flight of replicas, by their ids, within these caps, also where they are configured later. */
+  cap(caps: ReadonlyMap<string, number>): void;
 }
 
 /** A request as the client wrote it, and as a chat completion. */

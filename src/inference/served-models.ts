@@ -44,6 +44,8 @@ export class ServedModels {
   #shared: ReadonlySet<string> = new Set();
   /** Ids of the replicas that an operator drains. */
   #drained: ReadonlySet<string> = new Set();
+  /** Caps of an operator by replica id. */
+  #caps: ReadonlyMap<string, number> = new Map();
   #isStopped = false;
 
   constructor(
@@ -87,11 +89,20 @@ export class ServedModels {
   /** Sends no new requests to these replicas, now and after a change of the models. */
   drain(replicaIds: ReadonlySet<string>): void {
     this.#drained = replicaIds;
-    this.#applyDrains();
+    this.#applyControls();
   }
 
-  #applyDrains(): void {
-    for (const [id, { pool }] of this.#served) pool.drain((name) => this.#drained.has(replicaId(id, name)));
+  /** Keeps the requests in flight of these replicas within the caps, now and after a change of the models. */
+  cap(caps: ReadonlyMap<string, number>): void {
+    this.#caps = caps;
+    this.#applyControls();
+  }
+
+  #applyControls(): void {
+    for (const [id, { pool }] of this.#served) {
+      pool.drain((name) => this.#drained.has(replicaId(id, name)));
+      pool.cap((name) => this.#caps.get(replicaId(id, name)) ?? null);
+    }
   }
 
   async start(): Promise<void> {
@@ -130,7 +141,7 @@ export class ServedModels {
     );
     this.#shared = new Set(models.filter(({ pool }) => pool.isShared).map(({ model }) => model.id));
     this.#current = createCatalog(models.map(({ model }) => model));
-    this.#applyDrains();
+    this.#applyControls();
   }
 
   #updateShares(): void {

@@ -39,16 +39,19 @@ describe('controls', () => {
     expect(here.pausing('org_a', 'm1')).toMatchObject({ since: 1000 });
     expect([here.pausing('org_a', 'm2'), there.pausing('org_a', 'm1')]).toEqual([null, null]);
     await here.drain(replica, by('key_1'));
+    await here.cap({ ...replica, maxInFlight: 3 }, by('key_1'));
     await clock.advance(1000);
+    expect(there.caps).toEqual([{ ...replica, maxInFlight: 3, since: 1000, keyId: 'key_1' }]);
     expect(there.pausing('org_a', 'm1')).toMatchObject({ since: 1000, keyId: 'key_1' });
     expect(there.drains).toEqual([{ ...replica, since: 1000, keyId: 'key_1' }]);
     expect(changes).toBe(1);
     expect(await there.resume(everything, by('key_1'))).toEqual([]);
     await there.undrain('rep_1', by('key_1'));
-    expect(changes).toBe(3);
+    await there.uncap('rep_1', by('key_1'));
+    expect(changes).toBe(4);
     await clock.advance(1000);
-    expect([here.pauses, here.drains]).toEqual([[], []]);
-    expect(changes).toBe(3);
+    expect([here.pauses, here.drains, here.caps]).toEqual([[], [], []]);
+    expect(changes).toBe(4);
   });
 
   it('keep the first time and key of a pause and a drain that are set again', async () => {

@@ -4,19 +4,27 @@ import type { Log } from '../base/log.ts';
 import { createPoll } from '../base/poll.ts';
 import type { Service } from '../base/service.ts';
 import type { Actor } from '../core/audit.ts';
-import { type BatchPause, findPause, type PauseScope, type ReplicaDrain } from '../core/controls.ts';
+import {
+  type BatchPause,
+  findPause,
+  type PauseScope,
+  type ReplicaCap,
+  type ReplicaDrain,
+} from '../core/controls.ts';
 import type { StoredControls } from '../store/contract/controls.ts';
 import type { Store } from '../store/store.ts';
 
 /** Interval at which each process reads the controls: they are in force everywhere within a second. */
 const refreshMs = 500;
 
-/** Pauses of batch lines and drains of replicas, which operators set on any process for all. */
+/** Pauses of batch lines, drains and caps of replicas, which operators set on any process for all. */
 export interface Controls extends Service {
   /** Pauses in force, oldest first. */
   readonly pauses: readonly BatchPause[];
   /** Drains in force, oldest first. */
   readonly drains: readonly ReplicaDrain[];
+  /** Caps in force, oldest first. */
+  readonly caps: readonly ReplicaCap[];
   /** Pause that stops the lines of an org, or of all orgs, for a model; null if none does. */
   pausing(orgId: string | null, model: string): BatchPause | null;
   /** Returns the pauses then in force. */
@@ -25,6 +33,8 @@ export interface Controls extends Service {
   resume(scope: PauseScope, actor: Actor): Promise<readonly BatchPause[]>;
   drain(replica: Pick<ReplicaDrain, 'id' | 'model' | 'server'>, actor: Actor): Promise<void>;
   undrain(id: string, actor: Actor): Promise<void>;
+  cap(replica: Omit<ReplicaCap, 'since' | 'keyId'>, actor: Actor): Promise<void>;
+  uncap(id: string, actor: Actor): Promise<void>;
   /** Calls `listener` after each change, whichever process made it. */
   onChange(listener: () => void): void;
 }
@@ -37,7 +47,7 @@ export interface ControlsDeps {
 }
 
 export function createControls({ store, clock, log }: ControlsDeps): Controls {
-  let current: StoredControls = { pauses: [], drains: [] };
+  let current: StoredControls = { pauses: [], drains: [], caps: [] };
   const listeners: (() => void)[] = [];
 
   const poll = createPoll(
@@ -49,7 +59,8 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
       current = next;
       for (const listener of listeners) listener();
     },
-    (error) => log.warn({ err: error }, 'could not read the pauses and drains; the last ones stay in force'),
+    (error) =>
+      log.warn({ err: error }, 'could not read the pauses, drains and caps; the last ones stay in force'),
   );
 
   return {
@@ -58,6 +69,9 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
     },
     get drains() {
       return current.drains;
+    },
+    get caps() {
+      return current.caps;
     },
     pausing: (orgId, model) => findPause(current.pauses, { orgId, model }),
     async pause(scope, actor) {
@@ -76,6 +90,14 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
     },
     async undrain(id, actor) {
       await store.controls.undrain(id, { actor, at: clock.now() });
+      await poll.refresh();
+    },
+    async cap(replica, actor) {
+      await store.controls.cap(replica, { actor, at: clock.now() });
+      await poll.refresh();
+    },
+    async uncap(id, actor) {
+      await store.controls.uncap(id, { actor, at: clock.now() });
       await poll.refresh();
     },
     onChange: (listener) => void listeners.push(listener),

@@ -63,6 +63,9 @@ describe('offpeak admin', () => {
     expect(await shown('replicas', 'undrain', id)).toMatchObject([
       expect.arrayContaining([id, model, server, 'up']),
     ]);
+    const capped = await shown('replicas', 'cap', id, '--max-in-flight', '3');
+    expect([capped[0]?.[4], capped[0]?.at(-1)]).toEqual(['0/3', '3']);
+    expect((await shown('replicas', 'uncap', id))[0]?.[4]).toBe('0/8');
     const [queue] = await shown('queue');
     expect(queue).toEqual(['tiny', '0', '0', '0s', '-', expect.stringMatching(/^\d+\/\d+$/), '', '', '']);
     const messages = [{ role: 'user', content: 'Hello?' }];

@@ -70,6 +70,27 @@ function operationsTests(chromium: Browser): void {
       await close();
     });
 
+    it('caps a server and removes the cap', async () => {
+      const { page, faults, close } = await open(adminKey, 'servers');
+      const row = page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1);
+      await row.getByRole('button', { name: /^Change the cap/ }).click();
+      await page.keyboard.type('1');
+      await expectAccessible(page);
+      await page.keyboard.press('Enter');
+      await row
+        .getByTitle(/^Set .* by key_/)
+        .getByText('1', { exact: true })
+        .waitFor();
+      await row.getByText('0 / 1').waitFor();
+      await row.getByRole('button', { name: /^Change the cap/ }).click();
+      await page.keyboard.press('Backspace');
+      await page.keyboard.press('Enter');
+      await row.getByTitle('Slots that the configuration fixes').getByText('2', { exact: true }).waitFor();
+      await row.getByText('0 / 2').waitFor();
+      expect(faults).toEqual([]);
+      await close();
+    });
+
     it('sees the processes', async () => {
       const { page, faults, close } = await open(adminKey, 'processes');
       const row = page.getByRole('table', { name: 'Processes' }).getByRole('row').nth(1);

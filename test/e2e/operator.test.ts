@@ -15,6 +15,7 @@ interface Replica {
   health: string | null;
   in_flight: number;
   drained_at: string | null;
+  cap: number | null;
 }
 
 interface Process {
@@ -119,6 +120,32 @@ function postgresTests(server: PostgresServer): void {
         expect((await api.send('/v1/chat/completions', { json: chat })).status).toBe(200);
       await createApi(a.url, adminKey).post('/v1/admin/resume', { everything: true });
       expect(await b.api.finished(id)).toMatchObject({ request_counts: { completed: 60, failed: 0 } });
+    });
+
+    it('a cap on one holds the requests of both, and its end frees the slots', async () => {
+      const all = await replicasOf(operator);
+      const other = createApi(a.url, adminKey);
+      const slotsOf = async (api: Api) => (await replicasOf(api)).map(({ cap }) => cap);
+      for (const { id } of all) await operator.post(`/v1/admin/replicas/${id}/cap`, { max_in_flight: 1 });
+      await until('the other process follows', async () => (await slotsOf(other)).every((cap) => cap === 1));
+      let most = 0;
+      for (const upstream of upstreams)
+        upstream.answer = (response, sent) => {
+          held.push(() => complete('ok')(response, sent));
+          most = Math.max(most, held.length);
+        };
+      const { id } = await a.api.createBatch({ requests: chatLines(20) });
+      for (let left = 20; left > 0; left--) {
+        await until('both servers have a request', () => held.length === Math.min(left, 2));
+        held.shift()!();
+      }
+      expect(await a.api.finished(id)).toMatchObject({ request_counts: { completed: 20, failed: 0 } });
+      // One at each of the two servers.
+      expect(most).toBe(2);
+      for (const { id: capped } of all) await other.post(`/v1/admin/replicas/${capped}/uncap`, {});
+      await until('both use all slots', async () =>
+        [...(await slotsOf(other)), ...(await slotsOf(operator))].every((cap) => cap === null),
+      );
     });
 
     it('a drain on one keeps the requests of both from the server', async () => {

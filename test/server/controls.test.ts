@@ -125,6 +125,9 @@ describe('replicas', () => {
       waiting: null,
       drained_at: null,
       drained_by: null,
+      cap: null,
+      capped_at: null,
+      capped_by: null,
     });
     const path = `replicas/${replica.id}`;
     const drained = await admin('POST', `${path}/drain`);
@@ -151,6 +154,49 @@ describe('replicas', () => {
     expect((await admin('POST', `${path}/undrain`)).status).toBe(200);
   });
 
+  it('200: are capped and uncapped, with entries in the audit log', async () => {
+    const [replica] = (await admin('GET', 'replicas')).json.data;
+    const path = `replicas/${replica.id}`;
+    const capped = await admin('POST', `${path}/cap`, { max_in_flight: 3 });
+    expect(capped).toMatchObject({
+      status: 200,
+      json: {
+        slots: 3,
+        configured: 8,
+        cap: 3,
+        capped_at: expect.stringMatching(/Z$/),
+        capped_by: expect.stringMatching(/^key_/),
+      },
+    });
+    expect((await admin('POST', `${path}/cap`, { max_in_flight: 3 })).json).toEqual(capped.json);
+    expect((await admin('POST', `${path}/cap`, { max_in_flight: 100 })).json).toMatchObject({
+      slots: 8,
+      cap: 100,
+    });
+    expect(await admin('POST', `${path}/uncap`)).toMatchObject({ status: 200, json: replica });
+    expect((await admin('POST', `${path}/uncap`)).status).toBe(200);
+    const entries = async (action: string) =>
+      (await admin('GET', `audit?action=${action}`)).json.data.map(
+        ({ before, after }: Record<string, { max_in_flight: number } | null>) => [
+          before?.max_in_flight,
+          after?.max_in_flight,
+        ],
+      );
+    expect(await entries('replica.cap')).toEqual([
+      [3, 100],
+      [undefined, 3],
+    ]);
+    expect(await entries('replica.uncap')).toEqual([[100, undefined]]);
+  });
+
+  it('422: take no cap below 1, and no unknown field', async () => {
+    const [replica] = (await admin('GET', 'replicas')).json.data;
+    for (const json of [{ max_in_flight: 0 }, { max_in_flight: 1.5 }, {}, { max_in_flight: 1, slots: 1 }])
+      expect((await admin('POST', `replicas/${replica.id}/cap`, json)).status).toBe(422);
+    expect((await admin('POST', 'replicas/rep_x/cap', { max_in_flight: 1 })).status).toBe(404);
+    expect((await admin('GET', 'replicas')).json.data[0]).toEqual(replica);
+  });
+
   it('that no process lists any more can be undrained', async () => {
     const id = `rep_${'a'.repeat(32)}`;
     await app.store.controls.drain({ id, model: 'old', server: 'http://old' }, { actor: serverActor, at: 0 });
@@ -171,6 +217,7 @@ it('403: need the scope admin', async () => {
     ['POST', 'resume'],
     ['GET', 'replicas'],
     ['POST', `replicas/rep_${'a'.repeat(32)}/drain`],
+    ['POST', `replicas/rep_${'a'.repeat(32)}/cap`],
   ] as const)
     expect((await app.call(method, `/v1/admin/${path}`, method === 'GET' ? {} : { json: {} })).status).toBe(
       403,

@@ -318,6 +318,14 @@ CREATE TABLE removed_blobs (
   blob_id text PRIMARY KEY,
   removed_at bigint NOT NULL);
 
+CREATE TABLE replica_caps (
+  id text PRIMARY KEY,
+  model text NOT NULL,
+  server text NOT NULL,
+  max_in_flight bigint NOT NULL,
+  since bigint NOT NULL,
+  key_id text NOT NULL);
+
 CREATE TABLE replica_drains (
   id text PRIMARY KEY,
   model text NOT NULL,

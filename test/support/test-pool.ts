@@ -29,5 +29,14 @@ export function createStatelessPool(engine: Engine): Pool {
     discovered: undefined,
     closedServers: undefined,
   };
-  return { ...engine, native, ...state, share() {}, drain() {}, guaranteeBatches() {}, onRoom() {} };
+  return {
+    ...engine,
+    native,
+    ...state,
+    share() {},
+    drain() {},
+    cap() {},
+    guaranteeBatches() {},
+    onRoom() {},
+  };
 }

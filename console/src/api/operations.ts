@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Item } from './client.ts';
 
 export type ModelQueue = Item<'/v1/admin/queue'>;
@@ -30,6 +30,14 @@ export const replicasQuery = queryOptions({
   queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/replicas', { signal }))).data,
   refetchInterval,
 });
+
+/** Shows a changed server at once, and reads all again. */
+export function showReplica(queries: QueryClient, changed: Replica): void {
+  queries.setQueryData(replicasQuery.queryKey, (rows) =>
+    rows?.map((row) => (row.id === changed.id ? changed : row)),
+  );
+  void queries.invalidateQueries({ queryKey: replicasQuery.queryKey });
+}
 
 /** Pauses in force. */
 export const pausesQuery = queryOptions({

@@ -13,8 +13,8 @@ export const replicaColumns = {
   slots: {
     id: 'slots',
     header: 'Slots in use',
-    cell: ({ in_use: used, found, slots }) =>
-      slots === null ? '–' : <Usage used={used} of={found ?? slots} />,
+    cell: ({ in_use: used, found, slots, cap }) =>
+      slots === null ? '–' : <Usage used={used} of={cap === null ? (found ?? slots) : slots} />,
   },
   error: {
     id: 'error',

@@ -11,6 +11,6 @@ export const admin = group('admin', [
   pause,
   resume,
   pauses,
-  (cli) => replicas(cli).description('list and drain the servers of all models'),
+  (cli) => replicas(cli).description('list, drain and cap the servers of all models'),
   requests,
 ]);

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { RemotePauses, RemoteReplica } from '../../client/resources.ts';
-import { asTable, group, queryCommand } from '../shared/commands.ts';
+import { asTable, group, queryCommand, wholeNumber } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -78,9 +78,24 @@ export const replicas = group('replicas', [
   list,
   one('drain', 'send no new requests to a server; those in flight finish'),
   one('undrain', 'send requests to a drained server again'),
+  queryCommand({
+    usage: 'cap <id>',
+    about: 'keep the requests in flight at a server within a number; those above it finish',
+    isAdmin: true,
+    options: [
+      new Option('--max-in-flight <n>', 'most requests in flight')
+        .argParser(wholeNumber('--max-in-flight', 1, 100_000))
+        .makeOptionMandatory(),
+    ],
+    examples: ['rep_0199f3a2 --max-in-flight 4'],
+    ask: ({ admin }, id, { maxInFlight }: { maxInFlight: number }) =>
+      admin.replicas.cap(id, { max_in_flight: maxInFlight }),
+    show: (replica, terminal) => showReplicas([replica], terminal),
+  }),
+  one('uncap', 'use all slots of a capped server again'),
 ]);
 
-function one(name: 'drain' | 'undrain', about: string) {
+function one(name: 'drain' | 'undrain' | 'uncap', about: string) {
   return queryCommand({
     usage: `${name} <id>`,
     about,
@@ -102,6 +117,7 @@ function showReplicas(all: readonly RemoteReplica[], terminal: Terminal): void {
     found: ({ found }) => (found === null ? '' : String(found)),
     configured: ({ configured }) => (configured === null ? '' : String(configured)),
     drained: ({ drained_at: at }) => at ?? '',
+    cap: ({ cap }) => (cap === null ? '' : String(cap)),
     waiting: ({ waiting }) => waiting?.message ?? '',
   })(all, terminal);
 }

@@ -933,6 +933,67 @@ describe('createPool', () => {
     expect(one.asked).toBe(0);
   });
 
+  it('starts nothing above a cap, of batches and of single requests, and uses all slots after it', async () => {
+    const one = server(8);
+    poolOf([one]);
+    const running = Array.from({ length: 6 }, () => settled(batch()));
+    await turn();
+    pool.cap(() => 3);
+    expect([pool.slots, pool.maxInFlight, one.open.length]).toEqual([3, 3, 6]);
+    const more = [settled(batch()), settled(ask()), settled(ask())];
+    for (const left of [5, 4, 3]) {
+      one.open[0]!.answer();
+      await turn();
+      expect(one.open).toHaveLength(left);
+    }
+    one.open[0]!.answer();
+    await turn();
+    await turn();
+    // One of those that wait takes the place.
+    expect([one.open.length, one.asked]).toEqual([3, 7]);
+    pool.cap(() => null);
+    await turn();
+    expect([pool.slots, pool.maxInFlight, one.asked]).toEqual([8, 9, 9]);
+    await drain(one);
+    expect(new Set(await Promise.all([...running, ...more]))).toEqual(new Set(['answered']));
+  });
+
+  it('admits a single request within a cap when another process has left the server', async () => {
+    const one = server(8);
+    poolOf([one]);
+    pool.cap(() => 2);
+    pool.share({ others: 2, discovered: null });
+    const waits = settled(ask());
+    await turn();
+    expect(one.asked).toBe(0);
+    pool.share({ others: 1, discovered: null });
+    await turn();
+    expect(one.asked).toBe(1);
+    one.open[0]!.answer();
+    expect(await waits).toBe('answered');
+  });
+
+  it('learns nothing about the slots of a server from a time with a cap', async () => {
+    const one = server(null);
+    poolOf([one]);
+    const found = () => pool.discovered?.['gpu-0'];
+    const before = found();
+    const last = settled(batch());
+    await turn();
+    pool.cap(() => 2);
+    for (let n = 0; n < 200; n++) {
+      const both = [settled(batch()), settled(batch())];
+      await turn();
+      await clock.advance(1_000);
+      await drain(one);
+      await Promise.all(both);
+    }
+    await last;
+    expect([pool.slots, found()]).toEqual([2, before]);
+    pool.cap(() => null);
+    expect(pool.maxInFlight).toBe(before);
+  });
+
   it('keeps the state of replicas that stay when others are added and removed', async () => {
     const [gone, busyOne, left, added] = [server(99), server(null), server(20), server(4)];
     let stopped = 0;

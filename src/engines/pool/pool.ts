@@ -46,6 +46,7 @@ export function createPool({
   const ending = new Set<Replica>();
   const listeners = new Set<() => void>();
   let isDrained = (_name: string) => false;
+  let capOf = (_name: string): number | null => null;
   let isStopped = false;
   const outcomes = new Outcomes();
   const capabilities = commonCapabilities(replicas);
@@ -72,8 +73,11 @@ export function createPool({
     for (const listener of listeners) listener();
   }
 
-  function applyDrains(): void {
-    for (const replica of replicas) replica.drain(isDrained(replica.name));
+  function applyControls(): void {
+    for (const replica of replicas) {
+      replica.drain(isDrained(replica.name));
+      replica.cap(capOf(replica.name));
+    }
   }
 
   async function end(replica: Replica): Promise<void> {
@@ -129,10 +133,17 @@ export function createPool({
         replica.share(others, share?.discovered?.[name] ?? null, share?.lastDiscovered?.[name]);
       }
       for (const replica of replicas) replica.applyPeerReport(share?.openBreakers?.[replica.name]);
+      // The others may have left room within a cap.
+      queue.admitWaiting();
     },
     drain(isMeant) {
       isDrained = isMeant;
-      applyDrains();
+      applyControls();
+      changed();
+    },
+    cap(next) {
+      capOf = next;
+      applyControls();
       changed();
     },
     guaranteeBatches: (slots) => queue.guaranteeBatches(slots),
@@ -161,7 +172,7 @@ export function createPool({
       const removed = replicas.filter((replica) => !current.includes(replica));
       replicas.splice(0, replicas.length, ...current);
       for (const [at, replica] of current.entries()) replica.set(next[at]!);
-      applyDrains();
+      applyControls();
       for (const replica of current) if (!before.has(replica.engine)) void replica.health.probe();
       for (const replica of removed) void end(replica);
       changed();

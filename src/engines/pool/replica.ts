@@ -52,6 +52,10 @@ export class Replica implements Candidate {
   #drainedBy = { config: false, operator: false };
   /** Epoch milliseconds; null for a server that gets requests. */
   drainingSince: number | null = null;
+  /** Most requests in flight by an operator's cap. */
+  #cap = Infinity;
+  /** Requests sent until then, in monotonic milliseconds, were kept down by a cap. */
+  #cappedUntil = -Infinity;
   readonly #limit: ConcurrencyLimit;
   readonly #rate: RateLimit;
   readonly #refusals = new RefusalBudget();
@@ -95,6 +99,19 @@ export class Replica implements Candidate {
     this.#setDrained({ ...this.#drainedBy, operator: isDrained });
   }
 
+  /** Applies an operator's cap; null for none. Requests in flight above it end. */
+  cap(maxInFlight: number | null): void {
+    const cap = maxInFlight ?? Infinity;
+    if (cap === this.#cap) return;
+    if (this.#isCapped) this.#cappedUntil = this.#deps.clock.monotonic();
+    this.#cap = cap;
+  }
+
+  /** True while the cap, and not the server, limits the requests in flight. */
+  get #isCapped(): boolean {
+    return this.#cap < this.#limit.maxInFlight;
+  }
+
   #setDrained(by: { config: boolean; operator: boolean }): void {
     this.#drainedBy = by;
     this.drainingSince = by.config || by.operator ? (this.drainingSince ?? this.#deps.clock.now()) : null;
@@ -109,7 +126,7 @@ export class Replica implements Candidate {
   }
 
   get slots(): number {
-    return this.#limit.slots;
+    return Math.min(this.#limit.slots, this.#cap);
   }
 
   /** Discovered limit; null where the server reports its slots. */
@@ -135,8 +152,13 @@ export class Replica implements Candidate {
     if (closed && !(this.isUp && this.#inFlight > 0)) this.health.applyPeerReport(closed);
   }
 
+  /** Requests that may be in flight while the server is up. */
+  get #limitInFlight(): number {
+    return Math.min(this.#limit.maxInFlight, this.#cap);
+  }
+
   get capacity(): number {
-    return this.#limit.maxInFlight * this.#weight;
+    return this.#limitInFlight * this.#weight;
   }
 
   get isUp(): boolean {
@@ -156,8 +178,8 @@ export class Replica implements Candidate {
   /** Batch requests that may be in flight. */
   get maxInFlight(): number {
     if (this.#isDraining) return 0;
-    if (this.health.breaker.state === 'up') return this.#limit.maxInFlight;
-    return this.wantsTrial ? Math.min(this.#limit.maxInFlight, this.#inFlight + 1) : 0;
+    if (this.health.breaker.state === 'up') return this.#limitInFlight;
+    return this.wantsTrial ? Math.min(this.#limitInFlight, this.#inFlight + 1) : 0;
   }
 
   get isUnknown(): boolean {
@@ -185,18 +207,19 @@ export class Replica implements Candidate {
   }
 
   /**
-   * True if a request may be sent now. Interactive requests exceed the limit that batches fill, and are sent on a suspicion,
-   * because the requests of others may have caused it.
+   * True if a request may be sent now. Interactive requests exceed the limit that batches fill, but no cap, and are sent on a
+   * suspicion, because the requests of others may have caused it.
    * @param isOwed true for a line that does not give way to interactive requests: it may exceed the limit as they do
    */
   accepts(priority: EngineCall['priority'], isOwed = false): boolean {
-    if (this.isUnknown) return false;
+    if (this.isUnknown || this.#inFlight >= this.#cap) return false;
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
     const reserve = Math.max(1, Math.ceil(this.slots / 8));
     if (priority === 'batch' || this.#isDraining)
       return this.#inFlight < this.maxInFlight + (isOwed && this.isUp ? reserve : 0);
     const { reason } = this.health.breaker;
-    if (reason === 'retry-after') return false;
+    // Batches of all processes divide the cap among them; single requests take what the others leave.
+    if (reason === 'retry-after' || this.#inFlight + this.#others >= this.#cap) return false;
     return this.#inFlight < (reason === 'certain' ? 1 : this.#limit.maxInFlight + reserve);
   }
 
@@ -247,7 +270,9 @@ export class Replica implements Candidate {
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newestWeight;
     this.health.completed();
     this.#refusals.answered();
-    this.#limit.answered(sent, { at, work, isFull });
+    // Below the cap the server was not as busy as it can be: that says nothing about its slots.
+    if (this.#isCapped || sent.at < this.#cappedUntil) this.#limit.dropped(sent);
+    else this.#limit.answered(sent, { at, work, isFull });
   }
 
   /** True where this line is the trial of a half-open server and a minimal request can take its place. */

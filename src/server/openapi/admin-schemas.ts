@@ -24,9 +24,11 @@ export const replicaSchema = titled('Replica', {
   server: t.string({ description: 'Address of the server, or model file.' }),
   health: {
     ...t.oneOfOrNull(['up', 'open', 'half-open', 'draining']),
-    description: 'Null for a drained server that no process lists any more.',
+    description: 'Null for a drained or capped server that no process lists any more.',
   },
-  slots: t.integerOrNull({ description: 'Number of requests that the server runs at once.' }),
+  slots: t.integerOrNull({
+    description: 'Number of requests that the server runs at once, at most its cap.',
+  }),
   configured: t.integerOrNull({
     description:
       'Slots that the configuration fixes; null where the server reports them or they are found under load.',
@@ -42,6 +44,11 @@ export const replicaSchema = titled('Replica', {
   waiting,
   drained_at: { ...instantOrNull, description: 'Time at which an operator drained the server.' },
   drained_by: t.stringOrNull({ description: 'Key that drained the server.' }),
+  cap: t.integerOrNull({
+    description: 'Most requests in flight that an operator allows; null without a cap.',
+  }),
+  capped_at: { ...instantOrNull, description: 'Time at which an operator set the cap.' },
+  capped_by: t.stringOrNull({ description: 'Key that set the cap.' }),
 });
 
 export const replicaListSchema = list(replicaSchema);

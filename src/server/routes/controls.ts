@@ -4,10 +4,12 @@ import { fleetReplicas } from '../../inference/replicas.ts';
 import {
   type NamedScope,
   parsePauseScope,
+  parseReplicaCap,
   pauseScopeSchema,
   presentPauses,
   presentReplica,
   presentReplicas,
+  replicaCapSchema,
   type ReplicaView,
 } from '../../wire/admin/controls.ts';
 import { quoted } from '../../wire/json/parse.ts';
@@ -16,7 +18,7 @@ import { pauseListSchema, replicaListSchema, replicaSchema } from '../openapi/ad
 import { actorOf, type MountedRoute, type Services } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
 
-/** Controls of operators: pauses of batch lines, and drains of replicas. All processes follow them within a second. */
+/** Controls of operators: pauses of batch lines, drains and caps of replicas. All processes follow them within a second. */
 export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'GET /v1/admin/pause',
@@ -81,6 +83,37 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
       return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
     },
   },
+  {
+    // The same cap again keeps the first time.
+    on: 'POST /v1/admin/replicas/:replica_id/cap',
+    name: 'Cap Replica',
+    summary:
+      'Keep the requests in flight at a server within a number, until it is uncapped. Those above it finish',
+    body: replicaCapSchema,
+    maxBytes: smallBody,
+    answer: replicaSchema,
+    async handle(incoming, services) {
+      const { param, body } = incoming;
+      const maxInFlight = parseReplicaCap(body.text);
+      const { id, report } = findReplica(services, param);
+      if (!report) throw notFound('replica');
+      const replica = { id, model: report.model, server: report.name };
+      await services.controls.cap({ ...replica, maxInFlight }, actorOf(incoming));
+      return json(200, presentReplica(findReplica(services, param)));
+    },
+  },
+  {
+    on: 'POST /v1/admin/replicas/:replica_id/uncap',
+    name: 'Uncap Replica',
+    summary: 'Use all slots of a server again',
+    answer: replicaSchema,
+    async handle(incoming, services) {
+      const { param } = incoming;
+      const { id, report } = findReplica(services, param);
+      await services.controls.uncap(id, actorOf(incoming));
+      return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
+    },
+  },
 ]);
 
 /** Handler of a change, which answers with the pauses in force. */
@@ -111,17 +144,15 @@ async function resolveScope(
   }
 }
 
-/** Replicas of all processes, then drained ones that no process lists. */
+/** Replicas of all processes, then drained and capped ones that no process lists. */
 function viewReplicas(services: Services): ReplicaView[] {
   const drains = new Map(services.controls.drains.map((drain) => [drain.id, drain]));
-  const listed = fleetReplicas(services).map((report) => ({
-    id: report.id,
-    report,
-    drain: drains.get(report.id),
-  }));
-  const ids = new Set(listed.map(({ id }) => id));
-  const unlisted = services.controls.drains.filter(({ id }) => !ids.has(id));
-  return [...listed, ...unlisted.map((drain) => ({ id: drain.id, drain }))];
+  const caps = new Map(services.controls.caps.map((cap) => [cap.id, cap]));
+  const reports = new Map(fleetReplicas(services).map((report) => [report.id, report]));
+  return [...new Set([...reports.keys(), ...drains.keys(), ...caps.keys()])].map((id) => {
+    const report = reports.get(id);
+    return { id, ...(report && { report }), drain: drains.get(id), cap: caps.get(id) };
+  });
 }
 
 function currentReplica(services: Services, id: string): ReplicaView | undefined {

@@ -1,5 +1,5 @@
 import type { AuditStamp } from '../../core/audit.ts';
-import type { BatchPause, PauseScope, ReplicaDrain } from '../../core/controls.ts';
+import type { BatchPause, PauseScope, ReplicaCap, ReplicaDrain } from '../../core/controls.ts';
 
 /** Settings of operators that all processes follow. */
 export interface StoredControls {
@@ -7,6 +7,8 @@ export interface StoredControls {
   pauses: BatchPause[];
   /** Oldest first. */
   drains: ReplicaDrain[];
+  /** Oldest first. */
+  caps: ReplicaCap[];
 }
 
 /** Changes add their entries to the audit log in their own transactions, unless they change nothing. */
@@ -19,4 +21,7 @@ export interface ControlStore {
   /** Keeps a drain of the same replica as it is. */
   drain(replica: Pick<ReplicaDrain, 'id' | 'model' | 'server'>, stamp: AuditStamp): Promise<void>;
   undrain(id: string, stamp: AuditStamp): Promise<void>;
+  /** Replaces a cap of the same replica; keeps one of the same number as it is. */
+  cap(replica: Omit<ReplicaCap, 'since' | 'keyId'>, stamp: AuditStamp): Promise<void>;
+  uncap(id: string, stamp: AuditStamp): Promise<void>;
 }

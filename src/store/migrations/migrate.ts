@@ -22,6 +22,7 @@ import { fieldWarnings } from './0019-field-warnings.ts';
 import { deletedBatches } from './0020-deleted-batches.ts';
 import { keyTiers } from './0021-key-tiers.ts';
 import { batchWindows } from './0022-batch-windows.ts';
+import { replicaCaps } from './0023-replica-caps.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -48,6 +49,7 @@ export const migrations: readonly Migration[] = [
   deletedBatches,
   keyTiers,
   batchWindows,
+  replicaCaps,
 ];
 
 /**

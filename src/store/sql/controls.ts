@@ -1,5 +1,5 @@
 import type { AuditStamp } from '../../core/audit.ts';
-import type { BatchPause, PauseScope, ReplicaDrain } from '../../core/controls.ts';
+import type { BatchPause, PauseScope, ReplicaCap, ReplicaDrain } from '../../core/controls.ts';
 import type { ControlStore } from '../contract/controls.ts';
 import type { Db } from '../db.ts';
 import { append } from './accounts/audit.ts';
@@ -13,6 +13,7 @@ interface PauseRow extends Omit<BatchPause, keyof PauseScope> {
 
 const pauses = tableOf<PauseRow>('batch_pauses')('model orgId since keyId');
 const drains = tableOf<ReplicaDrain>('replica_drains')('id model server since keyId');
+const caps = tableOf<ReplicaCap>('replica_caps')('id model server maxInFlight since keyId');
 
 /** SQL condition on columns of model and org ids: an operator has paused their lines. */
 export function isPaused(model: string, orgId: string): string {
@@ -22,11 +23,12 @@ export function isPaused(model: string, orgId: string): string {
 export function createControls(db: Db): ControlStore {
   return {
     async read() {
-      const [paused, drained] = await Promise.all([
+      const [paused, drained, capped] = await Promise.all([
         pauses.all(db, {}, 'ORDER BY since, model, org_id'),
         drains.all(db, {}, 'ORDER BY since, id'),
+        caps.all(db, {}, 'ORDER BY since, id'),
       ]);
-      return { pauses: paused.map(toPause), drains: drained };
+      return { pauses: paused.map(toPause), drains: drained, caps: capped };
     },
 
     pause: (scope, stamp) =>
@@ -67,6 +69,31 @@ export function createControls(db: Db): ControlStore {
         const before = { model: ended.model, server: ended.server };
         await append(q, stamp, { action: 'replica.undrain', target: id, before, after: null });
       }),
+
+    cap: (replica, stamp) =>
+      db.tx(async (q) => {
+        const [known] = await caps.all(q, { id: replica.id });
+        if (known?.maxInFlight === replica.maxInFlight) return;
+        const row = { ...replica, ...madeBy(stamp) };
+        const replace =
+          'ON CONFLICT (id) DO UPDATE SET max_in_flight = excluded.max_in_flight, since = excluded.since, key_id = excluded.key_id';
+        await caps.insert(q, [row], replace);
+        const before = known ? presentCap(known) : null;
+        await append(q, stamp, {
+          action: 'replica.cap',
+          target: replica.id,
+          before,
+          after: presentCap(replica),
+        });
+      }),
+
+    uncap: (id, stamp) =>
+      db.tx(async (q) => {
+        const [ended] = await caps.take(q, { id });
+        if (!ended) return;
+        const before = presentCap(ended);
+        await append(q, stamp, { action: 'replica.uncap', target: id, before, after: null });
+      }),
   };
 }
 
@@ -76,6 +103,10 @@ function madeBy({ at, actor }: AuditStamp): Pick<BatchPause, 'since' | 'keyId'> 
 
 function toPause({ model, orgId, ...rest }: PauseRow): BatchPause {
   return { model: model || null, orgId: orgId || null, ...rest };
+}
+
+function presentCap({ model, server, maxInFlight }: Omit<ReplicaCap, 'since' | 'keyId'>) {
+  return { model, server, max_in_flight: maxInFlight };
 }
 
 function presentScope({ model, orgId }: PauseScope) {

@@ -69,7 +69,7 @@ export const operations: {
     ...scan('usage'),
     ...engine('rollUp forgetWriters newest'),
   },
-  controls: { ...engine('read'), ...requests('pause resume drain undrain') },
+  controls: { ...engine('read'), ...requests('pause resume drain undrain cap uncap') },
   limits: { ...engine('share removeUnused'), ...requests('read') },
   storage: requests('stored'),
   webhooks: requests(

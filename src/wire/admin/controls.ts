@@ -1,9 +1,9 @@
 import { isoSeconds } from '../../base/clock.ts';
-import type { BatchPause, ReplicaDrain } from '../../core/controls.ts';
+import type { BatchPause, ReplicaCap, ReplicaDrain } from '../../core/controls.ts';
 import { invalid } from '../../core/errors.ts';
 import type { ReplicaReport } from '../../core/replica-state.ts';
 import { toWaiting } from '../../core/waiting.ts';
-import { nameRule, object, stringOrNull } from '../schema/schema.ts';
+import { integer, nameRule, object, stringOrNull } from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 
@@ -66,33 +66,59 @@ export function presentPauses(pauses: readonly BatchPause[], orgs: ReadonlyMap<s
   return { object: 'list' as const, data, has_more: false };
 }
 
-/** A replica with its drain. `report` is absent if no process lists the replica any more. */
+/** Body of `POST /v1/admin/replicas/{id}/cap`. */
+export const replicaCapSchema = object(
+  {
+    max_in_flight: integer({
+      minimum: 1,
+      maximum: 100_000,
+      description: 'Most requests in flight, of batches and single ones. To send none, drain the server.',
+    }),
+  },
+  { additionalProperties: false, title: 'ReplicaCap' },
+);
+
+const checkCap = validator(replicaCapSchema);
+
+/** Most requests in flight. @throws ApiError `validation_error` */
+export function parseReplicaCap(text: string): number {
+  return parseBody<{ max_in_flight: number }>(text, checkCap).value.max_in_flight;
+}
+
+/** A replica with its drain and its cap. `report` is absent if no process lists the replica any more. */
 export interface ReplicaView {
   id: string;
   report?: ReplicaReport;
   drain?: ReplicaDrain | undefined;
+  cap?: ReplicaCap | undefined;
 }
 
 export function presentReplicas(replicas: readonly ReplicaView[]) {
   return { object: 'list' as const, data: replicas.map(presentReplica), has_more: false };
 }
 
-export function presentReplica({ id, report, drain }: ReplicaView) {
+export function presentReplica({ id, report, drain, cap }: ReplicaView) {
+  const named = report ?? drain ?? cap;
+  // The report of another process may be older than the cap.
+  const slots = report ? Math.min(report.slots, cap?.maxInFlight ?? Infinity) : null;
   return {
     id,
     object: 'replica' as const,
-    model: report?.model ?? drain?.model ?? '',
-    server: report?.name ?? drain?.server ?? '',
+    model: named?.model ?? '',
+    server: report?.name ?? drain?.server ?? cap?.server ?? '',
     // The report of another process may be older than the drain.
     health: report ? (drain ? 'draining' : report.health) : null,
-    slots: report?.slots ?? null,
+    slots,
     // Processes of versions before do not report it.
     configured: report?.configured ?? null,
     found: report?.discovered ?? null,
-    in_use: report ? Math.min(report.inFlight, report.slots) : 0,
+    in_use: report && slots !== null ? Math.min(report.inFlight, slots) : 0,
     in_flight: report?.inFlight ?? 0,
     waiting: presentWaiting(report?.waiting ? toWaiting(report.waiting) : null),
     drained_at: drain ? isoSeconds(drain.since) : null,
     drained_by: drain?.keyId ?? null,
+    cap: cap?.maxInFlight ?? null,
+    capped_at: cap ? isoSeconds(cap.since) : null,
+    capped_by: cap?.keyId ?? null,
   };
 }

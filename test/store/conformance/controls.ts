@@ -122,4 +122,30 @@ export function controlTests(on: Stores): void {
       ]);
     });
   });
+
+  describe('caps', () => {
+    test('are those of all processes, oldest first, and a new number replaces one', async () => {
+      const cap = (id: string, maxInFlight: number, since = start, keyId = 'key_1') => ({
+        ...replica(id),
+        maxInFlight,
+        since,
+        keyId,
+      });
+      await on.store.controls.cap({ ...replica('rep_2'), maxInFlight: 4 }, by(start + 1));
+      await on.other.controls.cap({ ...replica('rep_1'), maxInFlight: 2 }, by());
+      await on.other.controls.cap({ ...replica('rep_2'), maxInFlight: 4 }, by(start + 9, 'key_2'));
+      expect((await on.store.controls.read()).caps).toEqual([cap('rep_1', 2), cap('rep_2', 4, start + 1)]);
+      await on.store.controls.cap({ ...replica('rep_2'), maxInFlight: 1 }, by(start + 9, 'key_2'));
+      await on.store.controls.uncap('rep_1', by());
+      await on.store.controls.uncap('rep_1', by());
+      expect((await on.other.controls.read()).caps).toEqual([cap('rep_2', 1, start + 9, 'key_2')]);
+      const of = (id: string, most: number) => ({ model: 'm1', server: `http://${id}`, max_in_flight: most });
+      expect(await audited()).toEqual([
+        ['replica.cap', 'rep_2', null, of('rep_2', 4)],
+        ['replica.cap', 'rep_1', null, of('rep_1', 2)],
+        ['replica.cap', 'rep_2', of('rep_2', 4), of('rep_2', 1)],
+        ['replica.uncap', 'rep_1', of('rep_1', 2), null],
+      ]);
+    });
+  });
 }

@@ -1,12 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api/client.ts';
-import { type Replica, replicasQuery } from '../../api/operations.ts';
+import { type Replica, showReplica } from '../../api/operations.ts';
 import { hasScope, useSession } from '../../api/session.ts';
 import { ActionError } from '../../parts/action-error.tsx';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/column.ts';
 import { count, exactTime, toMs } from '../../parts/format.ts';
 import { ReplicaState } from '../../parts/replica-state.tsx';
+import { capColumn, editableCapColumn } from './cap.tsx';
 import { ModelHours } from './model-hours.tsx';
 import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
@@ -15,27 +16,19 @@ const columns: readonly Column<Replica>[] = [
   { ...replicaColumns.model, width: 180 },
   { id: 'state', header: 'State', width: 120, cell: ServerState },
   { ...replicaColumns.slots, width: 140 },
-  {
-    id: 'configured',
-    header: 'Cap',
-    width: 80,
-    align: 'end',
-    cell: ({ configured }) =>
-      configured === null ? (
-        <span title="The server reports its slots, or they are found under load">None</span>
-      ) : (
-        <span title="Slots that the configuration fixes">{count(configured)}</span>
-      ),
-  },
+  capColumn,
   { id: 'flight', header: 'In flight', width: 90, align: 'end', cell: (row) => count(row.in_flight) },
   replicaColumns.error,
 ];
+const capAt = columns.indexOf(capColumn);
 
 /** Servers of all models, which an administrator can take out of use. */
 export function Servers() {
   const canChange = hasScope(useSession(), 'admin');
   const change = useDrain();
-  const shown = canChange ? [...columns, actionColumn(change)] : columns;
+  const shown = canChange
+    ? [...columns.slice(0, capAt), editableCapColumn, ...columns.slice(capAt + 1), actionColumn(change)]
+    : columns;
   return (
     <section>
       <ActionError error={change.error} />
@@ -66,12 +59,7 @@ function useDrain() {
         ? bodyOf(api.POST('/v1/admin/replicas/{replica_id}/drain', { params }))
         : bodyOf(api.POST('/v1/admin/replicas/{replica_id}/undrain', { params }));
     },
-    onSuccess(changed) {
-      queries.setQueryData(replicasQuery.queryKey, (rows) =>
-        rows?.map((row) => (row.id === changed.id ? changed : row)),
-      );
-      void queries.invalidateQueries({ queryKey: replicasQuery.queryKey });
-    },
+    onSuccess: (changed) => showReplica(queries, changed),
   });
 }
 
