@@ -251,6 +251,19 @@ describe('models', () => {
     ]);
   });
 
+  it('may serve other kinds than chats, except on the embedded engine', () => {
+    const kinds = 'serves: [rerank, score, moderations, embeddings]';
+    const upstream = 'kind: openai, url: http://h/v1, flavor: { rerank_path: /v2/rank, score_path: /s }';
+    const { models } = load(model(`    ${kinds}\n`, upstream));
+    expect(models[0]).toMatchObject({
+      serves: ['rerank', 'score', 'moderations', 'embeddings'],
+      engine: { ownTraits: { paths: { rerank: '/v2/rank', score: '/s' } } },
+    });
+    expect(problems(model('    serves: [ranking]\n', upstream)).join()).toContain('rerank, score');
+    const embedded = problems(model(`    ${kinds}\n`, 'kind: llama, path: a.gguf'), { exists: () => true });
+    expect(embedded).toEqual([expect.stringContaining('the embedded engine does not serve rerank')]);
+  });
+
   it('may be sent no header that says what HTTP itself says, nor one that is no text', () => {
     const told = problems(
       model(

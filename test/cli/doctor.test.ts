@@ -98,6 +98,22 @@ describe('offpeak doctor', () => {
     expect(chats.filter((text) => text.includes('"max_tokens":8'))).toHaveLength(1);
   });
 
+  it('tries each kind that a model serves', async () => {
+    configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['rerank', 'moderations'] });
+    const oblige = upstream.answer;
+    upstream.answer = (response, request) =>
+      request.path.endsWith('/rerank')
+        ? send(response, 200, { results: [{ index: 0, relevance_score: 1 }] })
+        : oblige(response, request);
+    const { code, out } = await doctor();
+    expect(out).toMatch(/ok +rerank +in \d+ ms/);
+    expect(out).toMatch(
+      /fault +moderations +The server of this model does not support moderations with it\. Remove moderations from serves\./,
+    );
+    expect(out).not.toMatch(/chat|embeddings/);
+    expect(code).not.toBe(0);
+  });
+
   it('reports a server that ignores logprobs', async () => {
     deaf = upstream.port;
     configure({ url: upstream.url, model });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningServer, startServer } from '../server/support/start-server.ts';
+import type { Model } from '../../src/core/model.ts';
+import { type RunningServer, startServer, testModels } from '../server/support/start-server.ts';
 import { fuzz } from './fuzz.ts';
 import { withVariedAnswers } from './varied-engine.ts';
 import { endpoints } from './requests.ts';
@@ -16,8 +17,11 @@ function plan(text: string): [number, number] {
   return [Number(match[1]), Number(match[2] ?? 1)];
 }
 
+const direct = (id: string, serves: Model['serves']): Model => ({ ...testModels[2]!, id, serves });
+const models = [...testModels, direct('ranker', ['rerank', 'score']), direct('guard', ['moderations'])];
+
 let app: RunningServer;
-beforeAll(async () => void (app = await startServer({ engine: withVariedAnswers })));
+beforeAll(async () => void (app = await startServer({ models, engine: withVariedAnswers })));
 afterAll(() => app.stop());
 
 describe.concurrent('every request is answered, rejected with its location, or ends its stream', () => {

@@ -268,6 +268,47 @@ export const embeddingsRequest: fc.Arbitrary<Body> = fc
   })
   .map(({ model, input, options }) => ({ model, input, ...options }));
 
+export const rerankRequest: fc.Arbitrary<Body> = fc
+  .record({
+    model: some('ranker'),
+    query: word,
+    documents: fc.array(fc.oneof(word, fc.record({ text: word })), { minLength: 1, maxLength: 4 }),
+    options: optional({
+      top_n: some(1, 9, null),
+      return_documents: some(true, false, null),
+      user: some('u'),
+    }),
+  })
+  .map(({ options, ...request }) => ({ ...request, ...options }));
+
+export const scoreRequest: fc.Arbitrary<Body> = fc
+  .record({
+    model: some('ranker'),
+    pairs: fc.array(fc.tuple(word, word), { minLength: 1, maxLength: 3 }),
+    names: some(['text_1', 'text_2'], ['queries', 'documents']),
+    single: fc.boolean(),
+  })
+  .map(({ model, pairs, names: [first, second], single }) => ({
+    model,
+    [first]: single ? pairs[0]![0] : pairs.map(([text]) => text),
+    [second]: pairs.map(([, text]) => text),
+  }));
+
+export const moderationsRequest: fc.Arbitrary<Body> = fc.record({
+  model: some('guard'),
+  input: fc.oneof(
+    word,
+    fc.array(word, { minLength: 1, maxLength: 3 }),
+    fc.array(
+      fc.oneof(
+        fc.record({ type: some('text'), text: word }),
+        some({ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }),
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+  ),
+});
+
 export interface Endpoint {
   path: string;
   body: fc.Arbitrary<Body>;
@@ -276,11 +317,14 @@ export interface Endpoint {
 }
 
 export const endpoints: Endpoint[] = [
-  { path: '/v1/chat/completions', body: chatRequest, share: 26 },
+  { path: '/v1/chat/completions', body: chatRequest, share: 25 },
   { path: '/v1/chat/completions/input_tokens', body: chatRequest, share: 4 },
   { path: '/v1/responses', body: responsesRequest, share: 26 },
   { path: '/v1/messages', body: messagesRequest, share: 26 },
   { path: '/v1/messages/count_tokens', body: messagesPrompt, share: 6 },
   { path: '/v1/responses/input_tokens', body: responsesRequest, share: 6 },
-  { path: '/v1/embeddings', body: embeddingsRequest, share: 6 },
+  { path: '/v1/embeddings', body: embeddingsRequest, share: 4 },
+  { path: '/v1/rerank', body: rerankRequest, share: 1 },
+  { path: '/v1/score', body: scoreRequest, share: 1 },
+  { path: '/v1/moderations', body: moderationsRequest, share: 1 },
 ];

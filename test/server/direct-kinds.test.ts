@@ -18,6 +18,7 @@ const models = [
   newModel('guard', ['moderations'], 0, ['omni-moderation-latest']),
   newModel('other-ranker', ['rerank', 'score'], dollar),
   newModel('other-guard', ['moderations'], 0),
+  { ...newModel('eyes', ['moderations'], 0), imageUrls: true },
 ];
 
 let app: RunningServer;
@@ -145,6 +146,8 @@ it('refuses images by URL, unless the model fetches them', async () => {
     input: image('https://a.test/b.png'),
   });
   expect([status, json.error.code, json.error.param]).toEqual([422, 'validation_error', 'input[0]']);
+  const fetched = { model: 'eyes', input: image('https://a.test/b.png') };
+  expect((await post('/v1/moderations', fetched)).status).toBe(200);
   const inline = { model: 'guard', input: image('data:image/png;base64,AAAA') };
   expect((await post('/v1/moderations', inline)).status).toBe(200);
 });

@@ -33,6 +33,7 @@ beforeAll(async () => {
     used('2026-11-19T09', '/v1/chat/completions', 'single:1'),
     used('2026-11-19T10', '/v1/messages', 'flex:key_1', { model: 'other' }),
     used('2026-11-19T10', '/v1/embeddings', 'single:3'),
+    used('2026-11-19T11', '/v1/moderations', 'single:4', { amount: 0 }),
     used('2026-11-21T12', '/v1/chat/completions', 'batch_1', { orgId: orgs.b }),
     used('2026-11-21T12', '/v1/chat/completions', 'batch_2', { orgId: orgs.b }),
   ]);
@@ -95,6 +96,18 @@ describe("usage in OpenAI's form, read by OpenAI's SDK", () => {
     });
     expect(embedded.data[0]!.results).toEqual([
       { object: 'organization.usage.embeddings.result', input_tokens: 10, num_model_requests: 2, ...nothing },
+    ]);
+  });
+
+  it('has a report of moderations', async () => {
+    const { data } = await admin.admin.organization.usage.moderations({ start_time: seconds(19) });
+    expect(data[0]!.results).toEqual([
+      {
+        object: 'organization.usage.moderations.result',
+        input_tokens: 10,
+        num_model_requests: 2,
+        ...nothing,
+      },
     ]);
   });
 

@@ -64,6 +64,7 @@ describe('a request body instead of a batch line', () => {
     body,
     '{"input":"text","model":"vectors"}',
     '{"prompt":"text"}',
+    '{"query":"text","documents":["a"]}',
     '{"custom_id":"a","messages":[]}',
   ])('is recognised: %s', (text) => {
     expect(messagesOf(text)).toEqual([expect.stringContaining('bare request bodies')]);

@@ -188,6 +188,8 @@ export function createAnswerExaminer(
       return ok(about, `${size}in ${ms} ms`);
     } catch (error) {
       const failed = failure(error);
+      if (hasServes && error instanceof ApiError && error.code === 'model_not_found')
+        return fault(about, { summary: failed.summary, advice: `Remove ${about} from serves.` });
       if (hasServes || isUnanswered(error) || isAccountError(error)) return fault(about, failed);
       return ours(about, `none (${failed.summary}); set serves: [chat] for a clear error`);
     }
