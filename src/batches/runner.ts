@@ -1,7 +1,7 @@
 import { sleep } from '../base/clock.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
-import type { LinePlace } from '../core/request-group.ts';
+import { isGroup, type LinePlace } from '../core/request-group.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { ClaimedBatch, Lease } from '../store/contract/claim.ts';
 import type { RecordOutcome } from '../store/contract/results.ts';
@@ -212,8 +212,12 @@ export class Runner {
       if (closed)
         this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
     }
-    // A batch can be closed, or another suspect claimed.
-    if (outcomes.some(({ complete }) => complete) || chunks.suspects.length < suspects) this.wake();
+    // A batch can be closed, or another suspect claimed. A complete group has ended.
+    if (
+      outcomes.some(({ batchId, complete }) => complete && !isGroup(batchId)) ||
+      chunks.suspects.length < suspects
+    )
+      this.wake();
     this.#dispatcher.dispatch();
   }
 

@@ -17,6 +17,12 @@ const creates = tableOf<CreateRow>('creates')('orgId token bodyHash resourceId s
 
 export type Claimed = { outcome: 'ours' } | { outcome: 'replayed'; id: string } | { outcome: 'mismatch' };
 
+/** SQL: a create that the new one does not repeat. Without a key, equal bodies are the same create only if the later one is a retry. */
+const isOver = `creates.forget_at <= ? OR (creates.token NOT LIKE 'k:%' AND CASE
+  WHEN creates.started_at > excluded.started_at THEN creates.retry
+  WHEN creates.started_at < excluded.started_at THEN excluded.retry
+  ELSE creates.retry + excluded.retry END = 0)`;
+
 /** Takes `creation.token` for the resource `resourceId`, unless an earlier create of the same kind stands there. */
 export async function claimToken(
   q: Queries,
@@ -25,28 +31,11 @@ export async function claimToken(
   resourceId: string,
   now: number,
 ): Promise<Claimed> {
-  const { ttlMs, ...asked } = creation;
-  const row: CreateRow = { ...asked, orgId, resourceId, forgetAt: now + ttlMs };
-  const { token } = creation;
-  for (;;) {
-    // Waits for a transaction that is inserting the same token.
-    const inserted = await creates.insert(q, [row], 'ON CONFLICT (org_id, token) DO NOTHING RETURNING token');
-    if (inserted.length > 0) return { outcome: 'ours' };
-    const earlier = await creates.first(q, { orgId, token }, q.forUpdate);
-    if (!earlier) continue; // swept between the two statements
-    if (earlier.forgetAt > now) {
-      if (token.startsWith('k:'))
-        return earlier.bodyHash === creation.bodyHash
-          ? { outcome: 'replayed', id: earlier.resourceId }
-          : { outcome: 'mismatch' };
-      if (areTwins(earlier, creation)) return { outcome: 'replayed', id: earlier.resourceId };
-    }
-    await creates.change(q, { ...row }, { orgId, token });
-    return { outcome: 'ours' };
-  }
+  const [claimed] = await claimTokens(q, orgId, [{ creation, resourceId }], now);
+  return claimed!;
 }
 
-/** As `claimToken`, for several resources that do not repeat one another: one statement where all tokens are new. */
+/** As `claimToken`, for several resources that do not repeat one another. */
 export async function claimTokens(
   q: Queries,
   orgId: string,
@@ -60,26 +49,26 @@ export async function claimTokens(
     resourceId,
     forgetAt: now + ttlMs,
   }));
-  const inserted = (await creates.insert(
+  // Waits for a transaction that is inserting the same token, and locks those that stand.
+  const taken = (await creates.insert(
     q,
     // One lock order for all processes.
     rows.toSorted((a, b) => (a.token < b.token ? -1 : 1)),
-    'ON CONFLICT (org_id, token) DO NOTHING RETURNING token',
+    `ON CONFLICT (org_id, token) DO UPDATE SET body_hash = excluded.body_hash, resource_id = excluded.resource_id,
+       started_at = excluded.started_at, retry = excluded.retry, forget_at = excluded.forget_at
+     WHERE ${isOver} RETURNING token`,
+    [now],
   )) as { token: string }[];
-  const taken = new Set(inserted.map(({ token }) => token));
-  const claims: Claimed[] = [];
-  for (const each of asked) {
-    const { creation, resourceId } = each;
-    const isNew = taken.has(creation.token);
-    claims.push(isNew ? { outcome: 'ours' } : await claimToken(q, orgId, creation, resourceId, now));
-  }
-  return claims;
-}
-
-/** Without a key, equal bodies are the same create only if the later request says that it is a retry. */
-function areTwins(earlier: CreateRow, creation: IdempotencyToken): boolean {
-  if (earlier.startedAt === creation.startedAt) return Math.max(earlier.retry, creation.retry) >= 1;
-  return (earlier.startedAt > creation.startedAt ? earlier.retry : creation.retry) >= 1;
+  const ours = new Set(taken.map(({ token }) => token));
+  const others = [...byToken.keys()].filter((token) => !ours.has(token));
+  const standing = await creates.among(q, 'token', others, { orgId });
+  const earlier = new Map(standing.map((create) => [create.token, create]));
+  return asked.map(({ creation: { token, bodyHash } }) => {
+    const create = earlier.get(token);
+    if (!create) return { outcome: 'ours' };
+    const isSame = create.bodyHash === bodyHash;
+    return isSame ? { outcome: 'replayed', id: create.resourceId } : { outcome: 'mismatch' };
+  });
 }
 
 /** Forgets the tokens of a removed resource, so that a retry creates it anew. */

@@ -31,7 +31,7 @@ export interface Table<T, Read = T> {
     tail?: string,
   ) => Promise<Read[]>;
   /** @param tail SQL after VALUES */
-  insert: (q: Queries, rows: readonly T[], tail?: string) => Promise<object[]>;
+  insert: (q: Queries, rows: readonly T[], tail?: string, params?: readonly Value[]) => Promise<object[]>;
   /** Returns the updated rows. */
   update: (q: Queries, set: Changes<T>, where: Where) => Promise<Read[]>;
   /** Updates rows without reading them, since they may be damaged. Returns their number. */
@@ -125,12 +125,12 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
         );
         return rows.map(read);
       },
-      async insert(q, rows, tail = '') {
+      async insert(q, rows, tail = '', more = []) {
         const returned: object[] = [];
         for (const slice of slices(rows, 256)) {
           const text = `INSERT INTO ${name} (${columns}) VALUES ${tuples(slice.length, all.length)} ${tail}`;
           const params = slice.flatMap((row) => all.map((field) => encoded(field, row[field])));
-          returned.push(...(await q.all(text, params)));
+          returned.push(...(await q.all(text, [...params, ...more])));
         }
         return returned;
       },

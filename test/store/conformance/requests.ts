@@ -50,7 +50,15 @@ export function requestTests(on: Stores): void {
     const chunks = await claimOf(on.store, 'w', group.id, { count: 9 });
     const results = names.map((_, line) => output(group, line));
     await on.store.results.record('w', results, chunks.map(lease), start);
+    return group;
+  };
+  /** Lets a group end without answers. */
+  const expired = async (names: string[]) => {
+    const group = await added(names, { expiresAt: start + 1 });
+    await on.store.batches.expire(start + 1, 10);
     const closing = await claimClosing(on.store, 'w', group.id);
+    const results = names.map((_, line) => failure(group, line));
+    expect(await on.store.results.recordMissing('w', closing, results, start)).toBe(true);
     const none = { output: null, errors: null };
     expect(await on.store.batches.publish('w', closing, none, start)).toBe('published');
     return group;
@@ -215,19 +223,18 @@ export function requestTests(on: Stores): void {
     });
 
     test('raise no event and have no result files when they end', async () => {
-      const group = await ended(['a']);
-      expect(await on.store.batches.find(group.id)).toMatchObject({
-        status: 'completed',
-        outputFileId: null,
-        errorFileId: null,
-      });
+      const files = { outputFileId: null, errorFileId: null };
+      const [one, two] = [await ended(['a']), await expired(['b'])];
+      expect(await on.store.batches.find(one.id)).toMatchObject({ status: 'completed', ...files });
+      expect(await on.store.batches.find(two.id)).toMatchObject({ status: 'expired', ...files });
       expect(await on.store.webhooks.waiting(10)).toMatchObject({ count: 0 });
     });
 
     test('lose their bodies once they have ended, and their results when they are forgotten', async () => {
-      const [old, running, recent] = [await ended(['a', 'b']), await added(['c']), await ended(['d'])];
-      expect((await on.store.results.leftovers(10)).toSorted()).toEqual([old.id, recent.id]);
-      for (const { id } of [old, recent]) while (!(await on.store.results.purge(id, 1)));
+      const [old, running, recent] = [await ended(['a', 'b']), await added(['c']), await expired(['d'])];
+      expect(await on.store.results.leftovers(10)).toEqual([recent.id]);
+      while (!(await on.store.results.purge(recent.id, 1)));
+      expect(await on.store.requests.bodies(recent.id, [0])).toEqual([undefined]);
       expect(await on.store.requests.bodies(old.id, [0, 1])).toEqual([undefined, undefined]);
       expect(await on.store.requests.results([{ batchId: old.id, line: 0 }])).toHaveLength(1);
       expect(await on.store.requests.forget(recent.id, 10)).toBe(1);

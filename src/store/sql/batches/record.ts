@@ -94,6 +94,7 @@ export async function keep(
   const grown = batches.filter(({ id }) => freshOf.has(id));
   const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));
   await writeCounts(q, counted);
+  await endComplete(q, counted, now);
   const hour = utcHour(billedAt);
   await addToLedger(
     q,
@@ -138,8 +139,24 @@ async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> 
         isComplete(count) ? 'completed' : count.batch.closing,
       ]),
     );
+}
+
+/** Makes complete batches ready to close, and ends complete groups: they write no result files, and nobody follows them. */
+async function endComplete(q: Queries, counts: readonly Count[], now: number): Promise<void> {
   const complete = counts.filter(isComplete).map(({ batch }) => batch.id);
-  await readyToClose(q, complete);
+  const groups = complete.filter(isGroup);
+  await readyToClose(
+    q,
+    complete.filter((id) => !isGroup(id)),
+  );
+  await allIn(
+    q,
+    groups,
+    (list) => `UPDATE batches SET status = 'completed', completed_at = ?, purged = 1 WHERE id IN ${list}`,
+    (list) => [now, ...list],
+  );
+  await allIn(q, groups, (list) => `DELETE FROM request_bodies WHERE batch_id IN ${list}`);
+  await allIn(q, groups, (list) => `DELETE FROM batch_chunks WHERE batch_id IN ${list}`);
 }
 
 /** Makes the closing chunks ready. */
