@@ -112,7 +112,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       });
   const { bucket } = config.files;
   const blobs: Blobs = bucket
-    ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ ...shared, bucket })
+    ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ clock, random, log, bucket })
     : createDiskBlobs({ folder: blobStoreName(config), log });
   const folders = [...(exclusive ? [config.data] : []), ...(bucket ? [] : [blobStoreName(config)])];
   const disk = createDiskReserve({ folders, reserveBytes: config.limits.diskReserveBytes, clock, log });
@@ -204,8 +204,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       bytesPerOrg: limits.responseBytesPerOrg,
     },
     quarantineMs: config.quarantineMs,
-    // Object stores reject signatures whose date differs much from theirs.
-    diskClock: bucket ? time : clock,
+    diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
     isStrict: config.strictFields,
   });

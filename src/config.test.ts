@@ -385,9 +385,7 @@ describe('files', () => {
         endpoint: 'https://s3.eu-north-1.amazonaws.com',
         region: 'eu-north-1',
         pathStyle: false,
-        accessKey: 'a',
-        secretKey: 'b',
-        sessionToken: 't',
+        keys: { kind: 'static', accessKey: 'a', secretKey: 'b', sessionToken: 't' },
       },
     });
   });
@@ -402,9 +400,7 @@ describe('files', () => {
       endpoint: 'http://minio:9000',
       region: 'garage',
       pathStyle: true,
-      accessKey: 'c',
-      secretKey: 'd',
-      sessionToken: undefined,
+      keys: { kind: 'static', accessKey: 'c', secretKey: 'd', sessionToken: undefined },
     };
     expect(load(yaml, { env }).files).toMatchObject({ bytes: 5, bucket });
     expect(load(yaml, { env: { OFFPEAK_FILES: 's3://two' } }).files.bucket?.bucket).toBe('two');
@@ -415,6 +411,52 @@ describe('files', () => {
       region: 'us-east-1',
       pathStyle: true,
     });
+  });
+});
+
+describe('the keys of a bucket', () => {
+  const keysOf = (env: Record<string, string>, yaml = 'files: s3://bucket\n') =>
+    load(yaml, { env }).files.bucket?.keys;
+  const role = { AWS_ROLE_ARN: 'arn:aws:iam::1:role/x', AWS_WEB_IDENTITY_TOKEN_FILE: '/var/run/token' };
+
+  it('come from the first origin that the environment names', () => {
+    const all = {
+      ...role,
+      AWS_REGION: 'eu-west-1',
+      AWS_SHARED_CREDENTIALS_FILE: '/etc/keys',
+      AWS_PROFILE: 'prod',
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials',
+      AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/var/run/pod',
+    };
+    expect(keysOf({ ...all, AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' })).toMatchObject({
+      kind: 'static',
+    });
+    expect(keysOf(all)).toEqual({
+      kind: 'web_identity',
+      roleArn: role.AWS_ROLE_ARN,
+      tokenFile: '/var/run/token',
+      sessionName: 'offpeak',
+      endpoint: 'https://sts.eu-west-1.amazonaws.com',
+    });
+    const { AWS_ROLE_ARN: _, ...noRole } = all;
+    expect(keysOf(noRole)).toEqual({ kind: 'file', path: '/etc/keys', profile: 'prod' });
+    const { AWS_SHARED_CREDENTIALS_FILE: _1, AWS_PROFILE: _2, ...noFile } = noRole;
+    expect(keysOf(noFile)).toEqual({
+      kind: 'container',
+      url: 'http://169.254.170.23/v1/credentials',
+      token: undefined,
+      tokenFile: '/var/run/pod',
+    });
+    expect(keysOf({ AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/1' })).toMatchObject({
+      url: 'http://169.254.170.2/v2/credentials/1',
+    });
+    expect(keysOf({})).toEqual({ kind: 'instance', endpoint: 'http://169.254.169.254' });
+  });
+
+  it('are missing where only an instance could have them', () => {
+    const other = 'files: s3://bucket\ns3: { endpoint: "http://minio:9000" }\n';
+    expect(() => keysOf({}, other)).toThrow(/needs credentials for the bucket/);
+    expect(() => keysOf({ AWS_EC2_METADATA_DISABLED: 'true' })).toThrow(/needs credentials for the bucket/);
   });
 });
 
@@ -579,6 +621,12 @@ describe('what is wrong', () => {
     ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
     ['an unknown storage', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
+    [
+      'a name that no bucket has',
+      'files: s3://My_Bucket\n',
+      'files: My_Bucket cannot be the name of a bucket. It has 3 to 63',
+    ],
+    ['a short name of a bucket', 'files: s3://bk\n', 'files: bk cannot be the name of a bucket'],
     ['a way out of the bucket', 'files: s3://b0/../c\n', 'files: must be disk or s3://bucket/prefix'],
     [
       'a bucket without a key',

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { createKeyScrubber } from '../base/key-shapes.ts';
 import { loadPackage } from '../base/load-package.ts';
 import type { Log } from '../base/log.ts';
+import type { BucketKeys } from '../core/bucket-keys.ts';
 import type { Config } from '../core/config.ts';
 import { parseDatabaseUrl } from '../core/database-url.ts';
 import { createLogWriter } from './log-writer.ts';
@@ -55,6 +56,11 @@ export const lineForm = {
 const eachLine = (show: (line: string) => string) => (lines: string) =>
   lines.replaceAll(/[^\n]*\n|[^\n]+$/g, (line) => show(line));
 
+function bucketSecrets(keys: BucketKeys): (string | undefined)[] {
+  if (keys.kind === 'static') return [keys.secretKey, keys.sessionToken];
+  return keys.kind === 'container' ? [keys.token] : [];
+}
+
 /** Returns all secrets in the configuration. */
 export function secretsOf(config: Config): string[] {
   const { apiKey, adminKey, secretsKey, acceptedSecretsKeys, hub, database, files, models, tracing } = config;
@@ -68,9 +74,9 @@ export function secretsOf(config: Config): string[] {
       : [],
   );
   const passwords = database === 'sqlite' ? [] : parseDatabaseUrl(database).secrets;
-  const { secretKey, sessionToken } = files.bucket ?? {};
+  const keys = files.bucket ? bucketSecrets(files.bucket.keys) : [];
   // Removing secrets of fewer than 8 characters would make the log unreadable.
-  const all = [apiKey, adminKey, secretsKey, hub.token, secretKey, sessionToken, ...passwords];
+  const all = [apiKey, adminKey, secretsKey, hub.token, ...keys, ...passwords];
   return [...all, ...acceptedSecretsKeys, ...Object.values(tracing?.headers ?? {}), ...engines].flatMap(
     (secret) => (secret && secret.length >= 8 ? secret : []),
   );

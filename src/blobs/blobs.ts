@@ -23,7 +23,7 @@ export interface Blobs extends Service {
   size(name: string): Promise<number | undefined>;
   /** Removes a blob, in use or quarantined. Does nothing if it is missing. */
   remove(name: string): Promise<void>;
-  /** All committed blobs with their modification times in epoch milliseconds. */
+  /** All committed blobs with their modification times in epoch milliseconds, by the clock of this machine. */
   list(): AsyncIterable<{ name: string; modifiedAt: number }>;
   /** Takes a blob out of use as of `at` (epoch milliseconds). Until `restore`, reads report it as missing. */
   quarantine(name: string, at: number): Promise<void>;

@@ -1,3 +1,4 @@
+import type { BucketKeys } from './bucket-keys.ts';
 import type { BatchEndpoint, DateForm } from './batch.ts';
 import type { BatchWindows } from './batch-window.ts';
 import type { Flavor, CustomTraits } from './flavor.ts';
@@ -134,9 +135,7 @@ export interface BucketConfig {
   region: string;
   /** Puts the bucket name into the path of URLs instead of the host. */
   pathStyle: boolean;
-  accessKey: string;
-  secretKey: string;
-  sessionToken: string | undefined;
+  keys: BucketKeys;
 }
 
 export interface ModelConfig {

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { silent } from '../../src/base/log.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
 import { createS3Blobs } from '../../src/blobs/s3/s3.ts';
+import type { StaticKeys } from '../../src/core/bucket-keys.ts';
 import type { BucketConfig } from '../../src/core/config.ts';
-import { startObjectStore } from '../support/object-store.ts';
+import { accessKey, secretKey, startObjectStore } from '../support/object-store.ts';
 import type { ObjectStore } from '../support/object-store.ts';
 import { blobsConformance, collect, name, pattern, put } from './conformance.ts';
 
@@ -17,6 +21,13 @@ const random = { bytes: randomBytes, float: () => 1 };
 
 /** Clock that records pauses and skips them; an hourly timer fires only when the test calls it. */
 let clock: Clock & { pauses: number[]; elapsed: number; hourly: (() => void) | undefined };
+const keysWith = (changed: Partial<StaticKeys>): StaticKeys => ({
+  kind: 'static',
+  accessKey,
+  secretKey,
+  sessionToken: undefined,
+  ...changed,
+});
 let store: ObjectStore;
 const made: Blobs[] = [];
 
@@ -34,6 +45,8 @@ beforeEach(() => {
   store.fault = () => undefined;
   store.maxPage = 1000;
   const began = Date.now();
+  store.now = () => clock.now();
+  store.sessionToken = undefined;
   clock = {
     pauses: [],
     elapsed: 0,
@@ -216,11 +229,11 @@ describe('F38: a store that fails', () => {
   test('at every retry is unavailable, and nothing hangs', async () => {
     const blobs = await open();
     await put(blobs, name, pattern(8));
-    failing(/./, { status: 503, code: 'SlowDown' });
+    failing(/./, { status: 500, code: 'InternalError' });
     await expect(blobs.read(name)).rejects.toMatchObject({
       name: 'BlobError',
       code: 'unavailable',
-      message: expect.stringContaining('answered 503 SlowDown: No & no.'),
+      message: expect.stringContaining('answered 500 InternalError: No & no.'),
     });
     expect(store.requests.filter((each) => each.startsWith('GET'))).toHaveLength(6);
     await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
@@ -238,6 +251,18 @@ describe('F38: a store that fails', () => {
     );
     failing(/./, 'hang');
     await expect(impatient.read(name)).rejects.toThrow('did not answer in time');
+  });
+
+  test('because it is overloaded is waited for up to a minute', async () => {
+    const blobs = await open();
+    failing(/^PUT/, { status: 503, code: 'SlowDown' });
+    clock.elapsed = 0;
+    await expect(put(blobs, name, pattern(8))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(clock.elapsed).toBeGreaterThanOrEqual(60_000);
+    expect(clock.elapsed).toBeLessThan(66_000);
+    failing(/^PUT/, { status: 503, code: 'SlowDown' }, 12);
+    await put(blobs, name, pattern(8));
+    expect(await blobs.size(name)).toBe(8);
   });
 
   test('by losing a part rejects the upload, and no blob exists', async () => {
@@ -300,6 +325,55 @@ describe('F39: an eventually consistent store', () => {
   });
 });
 
+describe('a store whose clock differs', () => {
+  test.each([2 * hour, -2 * hour])(
+    'by %i ms is asked with its own time, from its first answer on',
+    async (ahead) => {
+      store.now = () => clock.now() + ahead;
+      const blobs = make();
+      await blobs.start();
+      store.requests.length = 0;
+      await put(blobs, name, pattern(8));
+      expect(await blobs.size(name)).toBe(8);
+      expect(store.requests).toHaveLength(2);
+      for await (const { modifiedAt } of blobs.list())
+        expect(Math.abs(modifiedAt - clock.now())).toBeLessThan(2_000);
+      store.now = () => clock.now();
+      expect(await blobs.size(name)).toBe(8);
+    },
+  );
+
+  test('still removes only uploads that are a day old', async () => {
+    const blobs = await open();
+    const writer = await blobs.create(name);
+    await writer.write(pattern(part + 4));
+    store.now = () => clock.now() + 30 * hour;
+    for (const upload of store.uploads.values()) upload.begun = store.now() - hour;
+    await blobs.start();
+    expect(store.uploads.size).toBe(1);
+    for (const upload of store.uploads.values()) upload.begun = store.now() - 25 * hour;
+    await blobs.start();
+    expect(store.uploads.size).toBe(0);
+    await writer.abort();
+  });
+});
+
+test('a server that answers with a page for browsers is no S3 store', async () => {
+  const server = createServer((_, response) =>
+    response.setHeader('content-type', 'text/html').end('<!DOCTYPE html><html></html>'),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(make({ endpoint: `http://127.0.0.1:${port}` }).start()).rejects.toMatchObject({
+    code: 'unavailable',
+    message: `127.0.0.1:${port} is not an S3 store: it answered 200 with a page for browsers.`,
+    hint: expect.stringContaining('Set s3.endpoint'),
+  });
+  server.closeAllConnections();
+  server.close();
+});
+
 test('/readyz asks the store at most every 10 seconds, once for all callers', async () => {
   const blobs = await open();
   for (let n = 0; n < 3; n++) await Promise.all([blobs.ping(), blobs.ping()]);
@@ -338,9 +412,24 @@ test('a listing of many pages contains each blob of the store once', async () =>
 describe('a start', () => {
   test.each<[string, Partial<BucketConfig>, string, string]>([
     ['bucket', { bucket: 'filse' }, 'There is no bucket filse at 127.0.0.1', 'Create it'],
-    ['key', { accessKey: 'AKIAOTHER' }, 'rejected the key AKIAOTHER', 'AWS_ACCESS_KEY_ID'],
-    ['secret', { secretKey: 'x' }, 'the secret of the key AKIATEST is wrong', 's3.secret_key'],
-    ['token', { sessionToken: 'old' }, 'rejected the key AKIATEST (InvalidToken)', 's3.secret_key'],
+    [
+      'key',
+      { keys: keysWith({ accessKey: 'AKIAOTHER' }) },
+      'rejected the key AKIAOTHER',
+      'AWS_ACCESS_KEY_ID',
+    ],
+    [
+      'secret',
+      { keys: keysWith({ secretKey: 'x' }) },
+      'the secret of the key AKIATEST is wrong',
+      's3.secret_key',
+    ],
+    [
+      'token',
+      { keys: keysWith({ sessionToken: 'old' }) },
+      'rejected the key AKIATEST (InvalidToken)',
+      's3.secret_key',
+    ],
     ['region', { region: 'us-east-1' }, 'is not in the region us-east-1', 'Set s3.region'],
   ])('with a wrong %s reports it', async (_, wrong, message, hint) => {
     await expect(make(wrong).start()).rejects.toMatchObject({

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { complete, completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
-import { startObjectStore } from '../support/object-store.ts';
+import { accessKey, secretKey, startObjectStore } from '../support/object-store.ts';
 import { runCli } from './support/run-cli.ts';
 
 const read = (name: string) =>
@@ -125,7 +125,7 @@ describe('offpeak doctor', () => {
   it('checks whether the bucket accepts files', async () => {
     const store = await startObjectStore();
     try {
-      const { accessKey, secretKey, endpoint, region } = store.config;
+      const { endpoint, region } = store.config;
       configure({ url: upstream.url, model });
       const file = join(cwd, 'offpeak.yaml');
       const yaml = `${readFileSync(file, 'utf8')}\nfiles: s3://files/here\ns3: { endpoint: "${endpoint}", region: ${region} }\n`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { chatLines, endings, jsonl } from '../support/batch-lines.ts';
 import { startCountingUpstream } from '../support/counting-upstream.ts';
-import { startObjectStore } from '../support/object-store.ts';
+import { accessKey, secretKey as rightSecret, startObjectStore } from '../support/object-store.ts';
 import type { ObjectStore } from '../support/object-store.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
@@ -15,9 +15,9 @@ const postgres = await startPostgres();
 if ('reason' in postgres) it.skip(`servers with files in a bucket (skipped: ${postgres.reason})`, () => {});
 else describe('servers with files in a bucket', () => serverTests(postgres));
 
-function bucketYaml({ config }: ObjectStore, { secretKey = config.secretKey } = {}): string {
+function bucketYaml({ config }: ObjectStore, { secretKey = rightSecret } = {}): string {
   return `files: s3://${config.bucket}/${config.prefix}
-s3: { endpoint: "${config.endpoint}", region: ${config.region}, access_key: ${config.accessKey}, secret_key: "${secretKey}" }
+s3: { endpoint: "${config.endpoint}", region: ${config.region}, access_key: ${accessKey}, secret_key: "${secretKey}" }
 `;
 }
 

@@ -19,6 +19,10 @@ export interface ObjectStore {
   uploads: Map<string, { key: string; begun: number; parts: Map<number, Buffer> }>;
   /** Requests so far, as `PUT key?query`. */
   requests: string[];
+  /** Token that goes with the key. */
+  sessionToken: string | undefined;
+  /** Clock of the store. */
+  now: () => number;
   /** Chooses the fault of a request. */
   fault: (request: string) => ObjectStoreFault | undefined;
   /** Maximum entries per page of a listing. */
@@ -26,8 +30,8 @@ export interface ObjectStore {
   close(): Promise<void>;
 }
 
-const secretKey = 'a secret access key';
-const accessKey = 'AKIATEST';
+export const secretKey = 'a secret access key';
+export const accessKey = 'AKIATEST';
 const bucket = 'files';
 
 class StoreError extends Error {
@@ -52,9 +56,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
     endpoint: `http://127.0.0.1:${port}`,
     region: 'eu-test-1',
     pathStyle: true,
-    accessKey,
-    secretKey,
-    sessionToken: undefined,
+    keys: { kind: 'static', accessKey, secretKey, sessionToken: undefined },
   };
   let uploads = 0;
   const store: ObjectStore = {
@@ -62,6 +64,8 @@ export async function startObjectStore(): Promise<ObjectStore> {
     objects: new Map(),
     uploads: new Map(),
     requests: [],
+    sessionToken: undefined,
+    now: Date.now,
     fault: () => undefined,
     maxPage: 1000,
     async close() {
@@ -79,11 +83,12 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const [, inBucket = '', key = ''] = /^\/([^/]+)\/(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
     const line = `${request.method} ${key}${search}`;
     store.requests.push(line);
+    response.setHeader('date', new Date(store.now()).toUTCString());
     const fault = store.fault(line);
     if (fault === 'hang') return;
     if (fault === 'reset') return void request.socket.resetAndDestroy();
     try {
-      check(request, body, config);
+      check(request, body, config, store);
       if (inBucket !== bucket) throw new StoreError(404, 'NoSuchBucket');
       if (typeof fault === 'object') throw new StoreError(fault.status, fault.code);
       if (fault === 'late')
@@ -114,7 +119,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
     if (method === 'PUT') {
       const source = headers['x-amz-copy-source'];
       const content = source === undefined ? body : find(String(source).slice(bucket.length + 2)).body;
-      store.objects.set(key, { body: content, modifiedAt: Date.now() });
+      store.objects.set(key, { body: content, modifiedAt: store.now() });
       return { body: '<CopyObjectResult/>', headers: { etag: tagOf(content) } };
     }
     if (method === 'DELETE') {
@@ -140,7 +145,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
 
   function beginUpload(key: string): Answer {
     const id = `upload&${++uploads}`;
-    store.uploads.set(id, { key, begun: Date.now(), parts: new Map() });
+    store.uploads.set(id, { key, begun: store.now(), parts: new Map() });
     return { body: `<R><UploadId>${id.replace('&', '&amp;')}</UploadId></R>` };
   }
 
@@ -169,7 +174,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
     });
     const isSmall = (part: Buffer, at: number) => at < parts.length - 1 && part.length < 5 * 1024 * 1024;
     if (parts.length === 0 || parts.some(isSmall)) throw new StoreError(400, 'EntityTooSmall');
-    store.objects.set(key, { body: Buffer.concat(parts), modifiedAt: Date.now() });
+    store.objects.set(key, { body: Buffer.concat(parts), modifiedAt: store.now() });
     return { body: '<CompleteMultipartUploadResult/>' };
   }
 
@@ -209,7 +214,8 @@ function tagOf(body: Buffer): string {
 function check(
   { method, url, headers }: IncomingMessage,
   body: Buffer,
-  { region, sessionToken }: BucketConfig,
+  { region }: BucketConfig,
+  { sessionToken, now }: ObjectStore,
 ): void {
   const [, key, day, scope, names = '', signature] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d+)\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(
@@ -217,6 +223,8 @@ function check(
     ) ?? [];
   if (key !== accessKey) throw new StoreError(403, 'InvalidAccessKeyId');
   if (headers['x-amz-security-token'] !== sessionToken) throw new StoreError(403, 'InvalidToken');
+  const dated = Date.parse(String(headers['x-amz-date']).replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:'));
+  if (!(Math.abs(dated - now()) < 900_000)) throw new StoreError(403, 'RequestTimeTooSkewed');
   if (scope !== `${region}/s3/aws4_request`) throw new StoreError(400, 'AuthorizationHeaderMalformed');
   const sum = createHash('sha256').update(body).digest('hex');
   if (headers['x-amz-content-sha256'] !== sum) throw new StoreError(400, 'XAmzContentSHA256Mismatch');

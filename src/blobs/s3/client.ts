@@ -3,12 +3,24 @@ import aws4 from 'aws4';
 import { Pool } from 'undici';
 import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
 import { networkReason } from '../../base/network-reason.ts';
 import type { Random } from '../../base/random.ts';
 import { createSteadyLookup } from '../../base/steady-lookup.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { BucketConfig } from '../../core/config.ts';
-import { toFault, isTransient, type Refusal } from './faults.ts';
+import {
+  isBusy,
+  isKeyRefused,
+  isPage,
+  isTooSkewed,
+  isTransient,
+  notS3,
+  type Refusal,
+  toFault,
+} from './faults.ts';
+import type { IssuedKeys } from './key-sources.ts';
+import { createKeys } from './keys.ts';
 import { findText } from './xml.ts';
 
 export interface S3Request {
@@ -40,6 +52,8 @@ export interface S3Client {
   remove(key: string): Promise<void>;
   /** Waits for the back-off of an attempt, or until the client is closed. */
   pause(attempt: number): Promise<void>;
+  /** Milliseconds by which the clock of the store is ahead of that of this machine; 0 below a minute. */
+  aheadMs(): number;
   readonly bucket: string;
   /** Key in the bucket, with the prefix. */
   objectName(key: string): string;
@@ -64,6 +78,7 @@ export interface S3ClientOptions {
   bucket: BucketConfig;
   clock: Clock;
   random: Random;
+  log: Log;
   timeouts?: S3Timeouts;
 }
 
@@ -74,39 +89,70 @@ const defaultTimeouts: S3Timeouts = {
   idleMs: 15_000,
   totalMs: 60_000,
 };
+/** Attempts of a request, which end after about five seconds. A store that asks for a pause is retried until `totalMs`. */
 const maxAttempts = 6;
+/** Clocks that differ by less are not corrected. */
+const minDifferenceMs = 60_000;
 const pauses = { initialMs: 200, maxMs: 5_000 };
 const maxConnections = 64;
 const emptyBodyHash = hash('sha256', '');
+
+interface Failure {
+  fault: Error;
+  retry: boolean;
+  /** True if the store asks for a pause. */
+  isBusy?: boolean;
+}
 
 export function createS3Client({
   bucket: config,
   clock,
   random,
+  log,
   timeouts = defaultTimeouts,
 }: S3ClientOptions): S3Client {
-  const { bucket, prefix, region, accessKey, secretKey, sessionToken } = config;
+  const { bucket, prefix, region } = config;
   const endpoint = new URL(config.endpoint);
   if (!config.pathStyle) endpoint.hostname = `${bucket}.${endpoint.hostname}`;
   const { host } = endpoint;
   const root = `${endpoint.pathname.replace(/\/$/, '')}${config.pathStyle ? `/${bucket}` : ''}`;
-  const credentials = { accessKeyId: accessKey, secretAccessKey: secretKey, sessionToken };
   const nameOf = (key: string) => `${prefix}${key}`;
   const lookup = createSteadyLookup(clock);
   let closing = new AbortController();
   let pool: Pool | undefined;
+  let aheadMs = 0;
+  const now = () => clock.now() + aheadMs;
+  const keys = createKeys({ keys: config.keys, now, log });
 
-  /** Signs a request with the SHA-256 of its body, so that the store rejects a corrupted body. */
-  function sign({ method, key, query = {}, headers, body }: S3Request) {
-    const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
-    const path = `${root}/${key === undefined ? '' : nameOf(key)}${search && `?${search}`}`;
-    const now = new Date(clock.now()).toISOString().replaceAll(/[:-]|\.\d+/g, '');
-    const sums = { 'x-amz-date': now, 'x-amz-content-sha256': body ? hash('sha256', body) : emptyBodyHash };
-    const request = { service: 's3', region, host, method, path, headers: { ...headers, ...sums } };
-    return aws4.sign(request, credentials) as { path: string; headers: Record<string, string> };
+  /** Compares the clocks. Returns true if the difference is a new one. */
+  function compareClocks({ date }: Refusal['headers']): boolean {
+    const found = Date.parse(String(date)) - clock.now();
+    if (Number.isNaN(found)) return false;
+    const next = Math.abs(found) < minDifferenceMs ? 0 : found;
+    if (Math.abs(next - aheadMs) < minDifferenceMs) return false;
+    aheadMs = next;
+    log.warn(
+      { seconds: Math.round(next / 1_000), host },
+      'The clock of the object store is ahead of that of this machine.',
+    );
+    return true;
   }
 
-  async function exchange(request: S3Request, signal: AbortSignal): Promise<S3Answer | Refusal> {
+  /** Signs a request with the SHA-256 of its body, so that the store rejects a corrupted body. */
+  function sign({ method, key, query = {}, headers, body }: S3Request, used: IssuedKeys) {
+    const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
+    const path = `${root}/${key === undefined ? '' : nameOf(key)}${search && `?${search}`}`;
+    const date = new Date(now()).toISOString().replaceAll(/[:-]|\.\d+/g, '');
+    const sums = { 'x-amz-date': date, 'x-amz-content-sha256': body ? hash('sha256', body) : emptyBodyHash };
+    const request = { service: 's3', region, host, method, path, headers: { ...headers, ...sums } };
+    return aws4.sign(request, used) as { path: string; headers: Record<string, string> };
+  }
+
+  async function exchange(
+    request: S3Request,
+    used: IssuedKeys,
+    signal: AbortSignal,
+  ): Promise<S3Answer | Refusal> {
     signal.throwIfAborted();
     pool ??= new Pool(endpoint.origin, {
       connections: maxConnections,
@@ -117,10 +163,12 @@ export function createS3Client({
     const { method, body = null } = request;
     const defaultMs = method === 'PUT' || method === 'POST' ? timeouts.writeHeadersMs : timeouts.headersMs;
     const headersTimeout = request.timeoutMs ?? defaultMs;
-    const response = await pool.request({ ...sign(request), method, body, headersTimeout, signal });
+    const response = await pool.request({ ...sign(request, used), method, body, headersTimeout, signal });
     const { statusCode: status, headers } = response;
     const bytes = Buffer.from(await response.body.arrayBuffer());
     const answer = { status, headers, body: bytes };
+    const isObject = status < 300 && request.key !== undefined;
+    if (!isObject && isPage(answer)) return { status, code: notS3, headers, xml: '' };
     // A store can fail after it has sent status 200.
     const isLateError = status < 300 && method !== 'GET' && bytes.includes('<Error>');
     if (status < 300 && !isLateError) return answer;
@@ -130,16 +178,21 @@ export function createS3Client({
     return { status: isLateError ? 500 : status, code, headers, xml };
   }
 
-  async function attempt(
-    request: S3Request,
-    signal: AbortSignal,
-  ): Promise<S3Answer | { fault: Error; retry: boolean }> {
+  async function attempt(request: S3Request, signal: AbortSignal): Promise<S3Answer | Failure> {
     try {
-      const answer = await exchange(request, signal);
+      const used = await keys.current();
+      const answer = await exchange(request, used, signal);
+      const isNewTime = compareClocks(answer.headers);
       if ('body' in answer) return answer;
-      const access = { host, bucket, region, accessKey };
-      return { fault: toFault(answer, access), retry: isTransient(answer) };
+      const access = { host, bucket, region, accessKey: used.accessKeyId };
+      // The answer to HEAD has no code.
+      const isUnexplained = request.method === 'HEAD' && [400, 403].includes(answer.status);
+      const isLate = isNewTime && (isTooSkewed(answer) || isUnexplained);
+      const isKeyOld = (isKeyRefused(answer) || isUnexplained) && keys.replace(used);
+      const retry = isTransient(answer) || isLate || isKeyOld;
+      return { fault: toFault(answer, access), retry, isBusy: isBusy(answer) };
     } catch (cause) {
+      if (cause instanceof BlobError) return { fault: cause, retry: !signal.aborted };
       const reason = signal.aborted ? 'this server is stopping' : networkReason(cause, endpoint.host);
       const message = `The object store cannot be reached: ${reason}.`;
       const hint = 'Check s3.endpoint, and that the store is running.';
@@ -157,7 +210,7 @@ export function createS3Client({
       if (!('fault' in answer)) return answer;
       const isLast =
         request.timeoutMs !== undefined ||
-        tries === maxAttempts ||
+        (tries >= maxAttempts && answer.isBusy !== true) ||
         clock.monotonic() - startedAt >= timeouts.totalMs;
       if (!answer.retry || isLast) throw answer.fault;
       await pause(tries);
@@ -169,6 +222,7 @@ export function createS3Client({
     // Some stores reject the removal of a missing object.
     remove: async (key) => void (await send({ method: 'DELETE', key, accept: ['NoSuchKey'] })),
     pause,
+    aheadMs: () => aheadMs,
     bucket,
     objectName: nameOf,
     open() {

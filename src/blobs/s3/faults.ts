@@ -21,6 +21,42 @@ export function isTransient({ status, code }: Refusal): boolean {
   );
 }
 
+/** True if the store asks for a pause. */
+export function isBusy({ status, code }: Refusal): boolean {
+  return status === 429 || code === 'SlowDown' || code === 'ServiceUnavailable';
+}
+
+/** True if the store rejected the date of the signature. */
+export function isTooSkewed({ code }: Refusal): boolean {
+  return code === 'RequestTimeTooSkewed' || code === 'RequestExpired';
+}
+
+/** True if the key is unknown or no longer valid. */
+export function isKeyRefused({ status, code }: Refusal): boolean {
+  return (
+    /InvalidAccessKeyId|InvalidToken|ExpiredToken|InvalidClientTokenId|UserNotFound/.test(code) ||
+    status === 401
+  );
+}
+
+/** Code of an answer that no S3 store gives. */
+export const notS3 = 'NotS3';
+
+/** True for a page for browsers, except that of a proxy in front of a store that is down. */
+export function isPage({
+  status,
+  headers,
+  body,
+}: {
+  status: number;
+  headers: Refusal['headers'];
+  body: Buffer;
+}): boolean {
+  const isHtml = String(headers['content-type']).startsWith('text/html');
+  // Some stores label all they send as HTML.
+  return isHtml && status < 500 && /^\s*<(!doctype html|html)/i.test(body.toString('latin1', 0, 200));
+}
+
 const checkKeys = 'Check s3.access_key and s3.secret_key (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY).';
 
 /** Maps an error response to an error of the `Blobs` contract, with a hint for the operator. */
@@ -34,7 +70,12 @@ export function toFault(refusal: Refusal, { host, bucket, region, accessKey }: B
       `There is no bucket ${bucket} at ${host}.`,
       'Create it, or correct the bucket in files or s3.endpoint.',
     );
-  if (code === 'RequestTimeTooSkewed' || code === 'RequestExpired')
+  if (code === notS3)
+    return unavailable(
+      `${host} is not an S3 store: it answered ${status} with a page for browsers.`,
+      'Set s3.endpoint to the address of the S3 API, which often has another port than the console of the store.',
+    );
+  if (isTooSkewed(refusal))
     return unavailable(
       `The clocks of this machine and of ${host} differ too much; its time is ${String(headers['date'])}.`,
       'Synchronize the clock of this machine with NTP.',
@@ -52,7 +93,7 @@ export function toFault(refusal: Refusal, { host, bucket, region, accessKey }: B
       `${host} rejected the signature: the secret of the key ${accessKey} is wrong.`,
       checkKeys,
     );
-  if (/InvalidAccessKeyId|InvalidToken|ExpiredToken|UserNotFound/.test(code) || status === 401)
+  if (isKeyRefused(refusal))
     return unavailable(`${host} rejected the key ${accessKey} (${code || status}).`, checkKeys);
   if (status === 403)
     return unavailable(
@@ -66,4 +107,4 @@ export function toFault(refusal: Refusal, { host, bucket, region, accessKey }: B
   );
 }
 
-export type BucketAccess = Pick<BucketConfig, 'bucket' | 'region' | 'accessKey'> & { host: string };
+export type BucketAccess = Pick<BucketConfig, 'bucket' | 'region'> & { host: string; accessKey: string };

@@ -6,6 +6,7 @@ import { abortUpload } from './write.ts';
 interface ListedObject {
   /** Key below the prefix. */
   key: string;
+  /** Epoch milliseconds by the clock of this machine. */
   modifiedAt: number;
 }
 
@@ -46,5 +47,6 @@ export async function abortLeftovers(client: S3Client, before: number): Promise<
 
 function toListed(client: S3Client, xml: string, time: string): ListedObject {
   const key = findText(xml, 'Key') ?? '';
-  return { key: key.slice(client.objectName('').length), modifiedAt: Date.parse(findText(xml, time) ?? '') };
+  const modifiedAt = Date.parse(findText(xml, time) ?? '') - client.aheadMs();
+  return { key: key.slice(client.objectName('').length), modifiedAt };
 }

@@ -1,5 +1,4 @@
 import type { Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
 import { lostBlob } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isBlobName, createdAt, blobKey } from '../names.ts';
@@ -9,10 +8,6 @@ import { abortLeftovers, listObjects } from './listing.ts';
 import { getRange, type ObjectRange, rangeLength, streamRanges, getSize } from './read.ts';
 import { readRanges } from '../read-ranges.ts';
 import { createUpload } from './write.ts';
-
-export interface S3BlobsOptions extends S3ClientOptions {
-  log: Log;
-}
 
 const hourMs = 3_600_000;
 /** Age at which an upload counts as abandoned. */
@@ -33,8 +28,8 @@ const labelKey = 'installation';
  * can migrate between the two. Nothing is stored on this machine.
  * @throws BlobError from `start` if the bucket cannot be used as configured
  */
-export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs {
-  const client = createS3Client({ clock, ...options });
+export function createS3Blobs({ log, clock, ...options }: S3ClientOptions): Blobs {
+  const client = createS3Client({ clock, log, ...options });
   const { removeQuarantined, ...quarantine } = createS3Quarantine(client);
   let timer: Timer | undefined;
   let probedAt = -Infinity;
