@@ -46,10 +46,19 @@ export interface NewFile {
 export interface NewBatch {
   endpoint: string;
   inputFileId: string;
+  /** Completion window; 24h if absent. */
+  window?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
   priority?: number | undefined;
   strictFields?: boolean | undefined;
   idempotencyKey?: string | undefined;
+}
+
+export interface RetryFields {
+  /** Error codes of the requests; all if absent. */
+  codes?: readonly string[] | undefined;
+  /** Completion window; that of the old batch if absent. */
+  window?: string | undefined;
 }
 
 export interface OrgFields {
@@ -171,10 +180,18 @@ export function createClient(options: TransportOptions) {
     batches: {
       /** Actions on many batches. */
       actions: actionsAt('batches'),
-      create({ endpoint, inputFileId, metadata, priority, strictFields, idempotencyKey }: NewBatch) {
+      create({
+        endpoint,
+        inputFileId,
+        window = '24h',
+        metadata,
+        priority,
+        strictFields,
+        idempotencyKey,
+      }: NewBatch) {
         const json = {
           endpoint,
-          completion_window: '24h',
+          completion_window: window,
           input_file_id: inputFileId,
           metadata,
           priority,
@@ -184,8 +201,8 @@ export function createClient(options: TransportOptions) {
         return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },
       /** Estimates a batch of these requests, which are the items of a JSON array. */
-      dryRun(endpoint: string, requests: Uint8Array) {
-        const frame = JSON.stringify({ endpoint, completion_window: '24h', dry_run: true });
+      dryRun(endpoint: string, requests: Uint8Array, window = '24h') {
+        const frame = JSON.stringify({ endpoint, completion_window: window, dry_run: true });
         const jsonBytes = joinBytes(`${frame.slice(0, -1)},"requests":[`, requests, ']}');
         return transport.json<RemoteEstimate>({ method: 'POST', path: apiPath('batches'), jsonBytes });
       },
@@ -193,10 +210,10 @@ export function createClient(options: TransportOptions) {
       list: (query: PageQuery & Call['query']) => get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
       act: (id: string, what: 'cancel' | 'pause' | 'resume') =>
         post<RemoteBatch>(apiPath('batches', id, what)),
-      retry: (id: string, codes?: readonly string[]) =>
-        post<RemoteBatch>(apiPath('batches', id, 'retry'), { codes }),
-      retryDryRun: (id: string, codes?: readonly string[]) =>
-        post<RemoteEstimate>(apiPath('batches', id, 'retry'), { codes, dry_run: true }),
+      retry: (id: string, fields: RetryFields = {}) =>
+        post<RemoteBatch>(apiPath('batches', id, 'retry'), retryBody(fields)),
+      retryDryRun: (id: string, fields: RetryFields = {}) =>
+        post<RemoteEstimate>(apiPath('batches', id, 'retry'), { ...retryBody(fields), dry_run: true }),
       lines: (id: string, query: LineFilters) => get<LinePage>(apiPath('batches', id, 'lines'), { ...query }),
       line: (id: string, line: string) => get<RemoteLineDetail>(apiPath('batches', id, 'lines', line)),
       /** Current state of a batch, then every change until it ends. */
@@ -265,10 +282,13 @@ export function createClient(options: TransportOptions) {
         get: (id: string) => get<OperatorBatch>(apiPath('admin', 'batches', id)),
         act: (id: string, what: 'cancel' | 'pause' | 'resume') =>
           post<OperatorBatch>(apiPath('admin', 'batches', id, what)),
-        retry: (id: string, codes?: readonly string[]) =>
-          post<OperatorBatch>(apiPath('admin', 'batches', id, 'retry'), { codes }),
-        retryDryRun: (id: string, codes?: readonly string[]) =>
-          post<RemoteEstimate>(apiPath('admin', 'batches', id, 'retry'), { codes, dry_run: true }),
+        retry: (id: string, fields: RetryFields = {}) =>
+          post<OperatorBatch>(apiPath('admin', 'batches', id, 'retry'), retryBody(fields)),
+        retryDryRun: (id: string, fields: RetryFields = {}) =>
+          post<RemoteEstimate>(apiPath('admin', 'batches', id, 'retry'), {
+            ...retryBody(fields),
+            dry_run: true,
+          }),
         lines: (id: string, query: LineFilters) =>
           get<LinePage>(apiPath('admin', 'batches', id, 'lines'), { ...query }),
         line: (id: string, line: string) =>
@@ -308,6 +328,10 @@ export function createClient(options: TransportOptions) {
       rotate: () => post<Page<RemoteSecretsKey>>(apiPath('admin', 'secrets', 'rotate')),
     },
   };
+}
+
+function retryBody({ codes, window }: RetryFields) {
+  return { codes, completion_window: window };
 }
 
 /** @throws ClientError `not_found` for a name that would lead to another path */

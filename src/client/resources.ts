@@ -53,8 +53,13 @@ export type RemoteActionPreview = ReturnType<typeof presentPreview>;
 
 type ShownEstimate = ReturnType<typeof presentEstimate>;
 
-/** Estimate of a dry run. Servers before 0.2 send no forecast. */
-export type RemoteEstimate = Omit<ShownEstimate, 'forecast'> & Partial<Pick<ShownEstimate, 'forecast'>>;
+type NewerEstimate = 'forecast' | 'completion_window' | 'windows';
+
+/** Estimate of a dry run. Servers before 0.2 send no forecast and no windows. */
+export type RemoteEstimate = Omit<ShownEstimate, NewerEstimate> & Partial<Pick<ShownEstimate, NewerEstimate>>;
+
+/** Price and forecast of a new batch in one of the windows. */
+export type RemoteQuote = ShownEstimate['windows'][number];
 
 type ShownLine = ReturnType<typeof presentLine>;
 

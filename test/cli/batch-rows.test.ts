@@ -269,6 +269,36 @@ describe('batch run --dry-run', () => {
       exact_input: false,
     });
   });
+
+  it('quotes each window for all requests of a large file', async () => {
+    const line = (id: number) =>
+      `{"custom_id":"${id}","method":"POST","url":"/v1/chat/completions","body":{}}\n`;
+    write('big.jsonl', Array.from({ length: 20_000 }, (_, id) => line(id)).join(''));
+    // The clock of these tests stands at 08:00.
+    const eta = '2027-01-15T08:40:00Z';
+    const quote = { cost: estimate.cost, can_be_met: true, eta, tokens_ahead: 0 };
+    server.behavior.before = () =>
+      Response.json({
+        ...estimate,
+        completion_window: '1h',
+        forecast: { eta, tokens_ahead: 0, at_risk: false, waiting: null },
+        windows: [
+          { ...quote, completion_window: '10m', can_be_met: false },
+          { ...quote, completion_window: '1h' },
+          { ...quote, completion_window: '2h' },
+          { ...quote, completion_window: '24h', can_be_met: null, eta: null },
+        ],
+      });
+    const { out } = await cli('big.jsonl', '--dry-run', '--window', '1h');
+    const cost = '1 USD, ';
+    expect(out).toContain('expected  2027-01-15T09:20:00Z, after it expires\n');
+    expect(out.split('\n').filter((row) => row.startsWith('in '))).toEqual([
+      `in 10m    ${cost}cannot be met: not done before 2027-01-15T09:20:00Z`,
+      `in 1h     ${cost}cannot be met: not done before 2027-01-15T09:20:00Z`,
+      `in 2h     ${cost}done at 2027-01-15T09:20:00Z`,
+      `in 24h    ${cost}unknown whether it can be met`,
+    ]);
+  });
 });
 
 describe('rows that cannot be asked', () => {

@@ -75,6 +75,39 @@ describe('batch run with a file too large for one batch', () => {
     expect(out).toContain('2 x context_length_exceeded: too long');
   });
 
+  describe('in a short window', () => {
+    const message = 'completion_window: the batch would miss the window of 1h.';
+    const refuse = () => refusal(422, 'window_too_short', message);
+
+    it('creates each batch when there is room for it after the earlier ones', async () => {
+      let refused = 0;
+      server.behavior.before = (method, path) => {
+        const open = [...server.batches.values()].filter(({ batch }) => batch.status !== 'completed');
+        for (const { batch, lines } of open) batch.request_counts.completed = lines.length - 1;
+        if (method !== 'POST' || path !== '/v1/batches' || open.length === 0) return undefined;
+        refused++;
+        return refuse();
+      };
+      const { code } = await run('big.jsonl', '-o', 'out.jsonl', '--window', '1h');
+      expect(code).toBe(0);
+      expect(refused).toBeGreaterThan(0);
+      expect([...server.batches.values()].map(({ batch }) => batch.completion_window)).toEqual([
+        '1h',
+        '1h',
+        '1h',
+      ]);
+      expect(idsOf(read('out.jsonl'))).toEqual(many);
+    });
+
+    it('starts nothing if the first one cannot be done in time', async () => {
+      server.behavior.before = (method, path) =>
+        method === 'POST' && path === '/v1/batches' ? refuse() : undefined;
+      const { code, err } = await run('big.jsonl', '-o', 'out.jsonl', '--window', '1h');
+      expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+      expect(readdirSync(cwd)).toEqual(['big.jsonl']);
+    });
+  });
+
   it('rejects duplicate custom_ids before any upload, even when they are far apart', async () => {
     write('twice.jsonl', `{}\n\n${jsonl(many)}${jsonl(['r1', 'r2'])}`);
     const { code, err } = await run('twice.jsonl', '-o', 'out.jsonl');

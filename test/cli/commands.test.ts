@@ -220,6 +220,13 @@ describe('batches', () => {
     expect((await cli('batch', 'get', 'batch_1')).out).toMatch(/requests +0 completed, 0 failed, of 1/);
   });
 
+  it('creates a batch in a window of the server, and shows it', async () => {
+    await cli('batch', 'create', 'in.jsonl', '--window', '1h');
+    expect((await cli('batch', 'get', 'batch_1')).out).toMatch(/priority +5\nwindow +1h\n/);
+    await cli('batch', 'create', 'in.jsonl');
+    expect(server.batches.get('batch_2')!.batch.completion_window).toBe('24h');
+  });
+
   it('shows times in one form, whatever the server sends', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;

@@ -11,6 +11,7 @@ import {
   group,
   metadataOption,
   priorityOption,
+  windowOption,
 } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
@@ -32,6 +33,7 @@ interface NewBatch {
   endpoint?: string;
   metadata?: Record<string, string>;
   priority?: number;
+  window?: string;
   strictFields?: boolean;
 }
 
@@ -45,6 +47,7 @@ const create = queryCommand({
     ),
     metadataOption,
     priorityOption,
+    windowOption,
     new Option('--strict-fields', 'reject unknown fields in the requests, such as misspelt parameters'),
   ],
   examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],

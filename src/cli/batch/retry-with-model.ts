@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseLine, splitLines } from '../../base/byte-lines.ts';
 import type { Client } from '../../client/client.ts';
+import { ClientError } from '../../client/errors.ts';
 import type { RemoteBatch, ResultLine } from '../../client/resources.ts';
 import { isFinal } from '../../core/batch.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -16,6 +17,8 @@ export interface RetryChoice {
   model: string;
   /** Error codes; all if undefined. */
   codes: readonly string[] | undefined;
+  /** Completion window; that of the batch, if the server still offers it, for undefined. */
+  window: string | undefined;
 }
 
 /**
@@ -26,7 +29,7 @@ export async function retryWithModel(
   cli: Cli,
   client: Client,
   id: string,
-  { model, codes }: RetryChoice,
+  { model, codes, window }: RetryChoice,
 ): Promise<RemoteBatch> {
   const batch = await client.batches.get(id);
   if (!isFinal(batch.status)) throw new CliError(`${id} has not ended.`, 'Wait for it, or cancel it first.');
@@ -43,10 +46,23 @@ export async function retryWithModel(
     const { id: inputFileId } = await client.files.upload({ content: await openBlob(copy), filename });
     const { endpoint, priority } = batch;
     const metadata = { ...batch.metadata, retry_of: id };
-    return await client.batches.create({ endpoint, inputFileId, metadata, priority: priority ?? undefined });
+    const fields = { endpoint, inputFileId, metadata, priority: priority ?? undefined };
+    const create = (named: string | undefined) => client.batches.create({ ...fields, window: named });
+    return await create(window ?? batch.completion_window).catch((error: unknown) => {
+      if (window !== undefined || !isUnknownWindow(error)) throw error;
+      return create(undefined);
+    });
   } finally {
     rmSync(copy, { force: true });
   }
+}
+
+function isUnknownWindow(error: unknown): boolean {
+  return (
+    error instanceof ClientError &&
+    error.code === 'validation_error' &&
+    error.faults.some(({ param }) => param === 'completion_window')
+  );
 }
 
 async function failedIds(

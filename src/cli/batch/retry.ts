@@ -10,6 +10,7 @@ interface Options {
   code?: string[];
   dryRun?: boolean;
   model?: string;
+  window?: string;
 }
 
 /** Retry of a batch, of any org for operators. */
@@ -22,16 +23,18 @@ export const batchRetry = (isAdmin = false) =>
     isAdmin,
     options: [
       new Option('--code <code...>', 'only requests that failed with one of these error codes'),
+      new Option('--window <duration>', 'completion window (default: that of the batch)'),
       new Option('--dry-run', 'only count the requests and estimate their cost'),
       ...(isAdmin ? [] : [new Option('--model <id>', 'another model for these requests')]),
     ],
     examples: ['batch_0199f3a2', 'batch_0199f3a2 --code upstream_timeout upstream_error --dry-run'],
-    async ask(client, id, { code, dryRun, model }: Options, cli) {
+    async ask(client, id, { code: codes, dryRun, model, window }: Options, cli) {
       if (model !== undefined && dryRun === true)
         throw new CliError('--dry-run cannot be combined with --model.');
-      if (model !== undefined) return retryWithModel(cli, client, id, { model, codes: code });
+      if (model !== undefined) return retryWithModel(cli, client, id, { model, codes, window });
       const { batches } = isAdmin ? client.admin : client;
-      return dryRun === true ? batches.retryDryRun(id, code) : batches.retry(id, code);
+      const fields = { codes, window };
+      return dryRun === true ? batches.retryDryRun(id, fields) : batches.retry(id, fields);
     },
     show: showRetry,
   });

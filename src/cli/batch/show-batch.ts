@@ -1,4 +1,4 @@
-import type { OperatorBatch, RemoteBatch, RemoteEstimate } from '../../client/resources.ts';
+import type { OperatorBatch, RemoteBatch, RemoteEstimate, RemoteQuote } from '../../client/resources.ts';
 import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
 import { showWarnings, waitingText, isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -21,6 +21,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['endpoint', batch.endpoint],
     ['model', batch.model],
     ['priority', batch.priority?.toString()],
+    ['window', batch.completion_window],
     ['requests', `${counts.completed} completed, ${counts.failed} failed, of ${counts.total}`],
     ['tokens', usage && `${usage.input_tokens} in (${cached} cached), ${usage.output_tokens} out`],
     ['cost', costText(batch)],
@@ -65,9 +66,30 @@ export function showEstimate(estimate: RemoteEstimate, terminal: Terminal): void
     ['cost', costText(estimate)],
     ['expected', forecast && forecastText(forecast)],
     ['waiting', forecast?.waiting && waitingText(forecast.waiting)],
-    ['fits', quota.fits ? 'yes' : 'no: it exceeds a limit of the org or the key'],
+    ['fits', quota.fits ? 'yes' : `no: ${reasonText(quota)}`],
+    ...windowRows(estimate),
   ]);
   showWarnings(estimate.warnings, terminal);
+}
+
+/** The first error with which the server would refuse the batch. */
+function reasonText({ reasons }: RemoteEstimate['quota']): string {
+  return reasons[0]?.message ?? 'it exceeds a limit of the org or the key';
+}
+
+/** Price and forecast for each of several windows. */
+function windowRows({ windows = [] }: RemoteEstimate): [string, string][] {
+  if (windows.length < 2) return [];
+  return windows.map((quote) => [
+    `in ${quote.completion_window}`,
+    `${quote.cost.amount} ${quote.cost.currency}, ${quoteText(quote)}`,
+  ]);
+}
+
+function quoteText({ can_be_met: canBeMet, eta }: RemoteQuote): string {
+  if (canBeMet === null) return 'unknown whether it can be met';
+  if (canBeMet) return `done at ${eta === null ? 'an unknown time' : isoTime(eta)}`;
+  return `cannot be met${eta === null ? '' : `: not done before ${isoTime(eta)}`}`;
 }
 
 function forecastText({ eta, at_risk: isLate }: NonNullable<RemoteEstimate['forecast']>): string {

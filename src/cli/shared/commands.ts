@@ -149,6 +149,11 @@ export const priorityOption = new Option(
   `0 to 9: batches of your org with a higher priority run first (default: ${priorities.default})`,
 ).argParser(wholeNumber('--priority', priorities.min, priorities.max));
 
+export const windowOption = new Option(
+  '--window <duration>',
+  'completion window, one of those that the server offers, such as 1h (default: 24h)',
+);
+
 /** Adds a value to those that an option collects. @throws CliError if the key has one already */
 export function withEntry<T extends object>(
   option: string,

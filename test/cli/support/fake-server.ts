@@ -93,7 +93,10 @@ export function createFakeServer(): FakeServer {
   function create(input: unknown): RemoteBatch {
     const [fault] = checkCreateBatch(input);
     if (fault) throw new Error(`The CLI sends a body that servers refuse: ${fault.param}: ${fault.message}`);
-    const { endpoint, input_file_id, metadata, priority } = input as Record<string, string>;
+    const { endpoint, input_file_id, metadata, priority, completion_window } = input as Record<
+      string,
+      string
+    >;
     const text = files.get(input_file_id ?? '')?.text ?? '';
     const ids = text
       .split('\n')
@@ -109,7 +112,7 @@ export function createFakeServer(): FakeServer {
       input_file_id,
       created_at: '2026-11-21T09:30:00Z',
       expires_at: '2026-11-22T09:30:00Z',
-      completion_window: '24h',
+      completion_window,
       request_counts: { total: ids.length, completed: 0, failed: 0 },
       priority: priority ?? 5,
       metadata: metadata ?? {},

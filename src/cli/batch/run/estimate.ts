@@ -1,6 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { isoSeconds } from '../../../base/clock.ts';
+import { parseDuration } from '../../../base/duration.ts';
 import type { Client } from '../../../client/client.ts';
-import type { RemoteEstimate } from '../../../client/resources.ts';
+import type { RemoteEstimate, RemoteQuote } from '../../../client/resources.ts';
 import { formatDollars, parseDollars } from '../../../core/price.ts';
 import { isoTime } from '../../shared/format.ts';
 import { printResult } from '../../shared/commands.ts';
@@ -18,24 +20,24 @@ export async function showInputEstimate(
   cli: Cli,
   client: Client,
   input: InputFile,
-  { json, endpoint = input.endpoint }: BatchOptions,
+  { json, endpoint = input.endpoint, window }: BatchOptions,
 ): Promise<void> {
   if (input.requests === 0) throw new CliError('There is nothing to ask: the cache has all answers.');
-  const estimate = await estimateInput(client, input, { endpoint, now: cli.clock.now() });
+  const estimate = await estimateInput(client, input, { endpoint, window, now: cli.clock.now() });
   printResult(cli, { json }, estimate, showEstimate);
 }
 
 async function estimateInput(
   client: Client,
   input: InputFile,
-  { endpoint, now }: { endpoint: string; now: number },
+  { endpoint, window, now }: { endpoint: string; window: string | undefined; now: number },
 ): Promise<RemoteEstimate> {
   const { parts } = input;
   const step = Math.max(1, parts.length / maxParts);
   const chosen = parts.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
   const estimates: RemoteEstimate[] = [];
   for (const part of chosen)
-    estimates.push(await client.batches.dryRun(endpoint, readRequests(input.path, part)));
+    estimates.push(await client.batches.dryRun(endpoint, readRequests(input.path, part), window));
   return extrapolate(estimates, input.requests, now);
 }
 
@@ -75,38 +77,76 @@ function extrapolate(estimates: readonly RemoteEstimate[], requests: number, now
     request_counts: { ...first.request_counts, total: requests },
     usage,
     exact_input: known === requests && estimates.every(({ exact_input: isExact }) => isExact),
-    cost: scaleCost(estimates, requests, known),
+    cost: scaleCost(
+      estimates.map(({ cost }) => cost),
+      { requests, known },
+    ),
     ...(first.forecast && {
       forecast: forecastOf(first, first.forecast, { tokens: usage.total_tokens, now }),
+    }),
+    ...(first.windows && {
+      windows: first.windows.map((quote, at) => ({
+        ...quoteOf(first, quote, { tokens: usage.total_tokens, now }),
+        cost: scaleCost(
+          estimates.flatMap(({ windows }) => windows?.[at]?.cost ?? []),
+          { requests, known },
+        ),
+      })),
     }),
     quota: estimates.find(({ quota }) => !quota.fits)?.quota ?? first.quota,
   };
 }
 
+/** Sum of the costs of parts, extended by `scale`. */
 function scaleCost(
-  estimates: readonly RemoteEstimate[],
-  requests: number,
-  known: number,
+  costs: readonly RemoteEstimate['cost'][],
+  scale: { requests: number; known: number },
 ): RemoteEstimate['cost'] {
   const total = (of: 'amount' | 'list_amount') => {
-    const sum = estimates.reduce((dollars, { cost }) => dollars + parseDollars(cost[of]), 0n);
-    return formatDollars((sum * BigInt(requests)) / BigInt(known));
+    const dollars = costs.reduce((sum, cost) => sum + parseDollars(cost[of]), 0n);
+    return formatDollars((dollars * BigInt(scale.requests)) / BigInt(scale.known));
   };
-  return { ...estimates[0]!.cost, amount: total('amount'), list_amount: total('list_amount') };
+  return { ...costs[0]!, amount: total('amount'), list_amount: total('list_amount') };
 }
 
-const windowMs = 86_400_000;
+/** Window of servers that do not say it. */
+const usualWindow = '24h';
+
+interface Whole {
+  /** Tokens of all batches. */
+  tokens: number;
+  now: number;
+}
 
 /** Forecast for all tokens, at the rate that the server expects for the first batch. */
 function forecastOf(
-  { usage }: RemoteEstimate,
+  { usage, completion_window: window = usualWindow }: RemoteEstimate,
   forecast: NonNullable<RemoteEstimate['forecast']>,
-  { tokens, now }: { tokens: number; now: number },
+  whole: Whole,
 ): RemoteEstimate['forecast'] {
   const { eta, tokens_ahead: ahead } = forecast;
   if (eta === null) return forecast;
+  const end = endOf(eta, { ahead, first: usage.total_tokens, whole });
+  return { ...forecast, eta: isoSeconds(end), at_risk: forecast.at_risk || isAfter(end, window, whole) };
+}
+
+/** The same for one of the windows. */
+function quoteOf({ usage }: RemoteEstimate, quote: RemoteQuote, whole: Whole): RemoteQuote {
+  const { eta, tokens_ahead: ahead, completion_window: window, can_be_met: canBeMet } = quote;
+  if (eta === null) return quote;
+  const end = endOf(eta, { ahead, first: usage.total_tokens, whole });
+  return { ...quote, eta: isoSeconds(end), can_be_met: canBeMet && !isAfter(end, window, whole) };
+}
+
+/** End of all tokens in epoch milliseconds, if the `first` of them and those `ahead` are done at `eta`. */
+function endOf(
+  eta: string | number,
+  { ahead, first, whole: { tokens, now } }: { ahead: number; first: number; whole: Whole },
+): number {
   const duration = Date.parse(isoTime(eta)) - now;
-  const whole = (duration * (tokens + ahead)) / Math.max(1, usage.total_tokens + ahead);
-  const end = new Date(now + whole).toISOString();
-  return { ...forecast, eta: end, at_risk: forecast.at_risk || whole > windowMs };
+  return now + (duration * (tokens + ahead)) / Math.max(1, first + ahead);
+}
+
+function isAfter(end: number, window: string, { now }: Whole): boolean {
+  return end - now > (parseDuration(window) ?? Number.POSITIVE_INFINITY);
 }

@@ -20,6 +20,7 @@ import { waitForEnd } from './wait.ts';
 export interface BatchOptions extends ClientOptions {
   metadata?: Record<string, string>;
   priority?: number;
+  window?: string;
   endpoint?: string;
 }
 
@@ -58,6 +59,7 @@ export async function runInput(cli: Cli, client: Client, wanted: InputRun): Prom
     endpoint: options.endpoint ?? input.endpoint,
     metadata: options.metadata,
     priority: options.priority,
+    window: options.window,
     note: (text) => progress.note(text),
     collect: (batch, part) => results.collect(batch, part),
   });

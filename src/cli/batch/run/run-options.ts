@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { metadataOption, priorityOption, wholeNumber } from '../../shared/commands.ts';
+import { metadataOption, priorityOption, wholeNumber, windowOption } from '../../shared/commands.ts';
 import { rawOption } from './csv.ts';
 import type { BatchOptions } from './run-input.ts';
 
@@ -81,5 +81,6 @@ export function withRunOptions(command: Command): Command {
     .option('--input-format <format>', 'format of the table: csv, tsv, jsonl or parquet (default: detected)')
     .option('--encoding <name>', 'encoding of a text table, such as windows-1252 (default: utf-8)')
     .addOption(metadataOption)
-    .addOption(priorityOption);
+    .addOption(priorityOption)
+    .addOption(windowOption);
 }

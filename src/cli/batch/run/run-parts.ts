@@ -25,6 +25,8 @@ export interface PartsDeps {
   endpoint: string;
   metadata: Record<string, unknown> | undefined;
   priority: number | undefined;
+  /** Completion window; 24h if undefined. */
+  window: string | undefined;
   note(text: string): void;
   /** Downloads the results of a finished batch; called in the order of the parts. */
   collect(batch: RemoteBatch, part: InputPart): Promise<void>;
@@ -77,22 +79,25 @@ export function runParts(deps: PartsDeps) {
     }
   }
 
-  async function create(index: number): Promise<void> {
+  /** @returns false if the batch has no place in its window before earlier ones of this run have ended */
+  async function create(index: number): Promise<boolean> {
     if (state.parts[index]!.file_id === null) await upload(index);
     const { token, file_id: inputFileId } = state.parts[index]!;
-    const { endpoint, metadata, priority } = deps;
+    const { endpoint, metadata, priority, window } = deps;
     try {
-      const fields = { endpoint, inputFileId: inputFileId!, metadata, priority };
+      const fields = { endpoint, inputFileId: inputFileId!, metadata, priority, window };
       const batch = await client.batches.create({ ...fields, idempotencyKey: `${token}-batch` });
       run.remember(index, { batch_id: batch.id });
       seen[index] = batch;
       const which = input.parts.length > 1 ? ` (${index + 1} of ${input.parts.length})` : '';
       deps.note(`Created ${batch.id}${which}.`);
     } catch (error) {
+      if (isTooLate(error) && open().length > 0) return false;
       // A file uploaded by an earlier run may have been deleted since.
       if (!isGone(error) || uploadedHere.has(index)) throw error;
       run.restart(index);
     }
+    return true;
   }
 
   async function refresh(index: number): Promise<void> {
@@ -136,7 +141,7 @@ export function runParts(deps: PartsDeps) {
       await collectReady();
       for (const index of indices) {
         if (stopped || outstanding() >= maxOutstanding) break;
-        if (!isCollected(index) && !isCreated(index)) await create(index);
+        if (!isCollected(index) && !isCreated(index) && !(await create(index))) break;
       }
       return stopped ? open().length === 0 : state.collected.parts === input.parts.length;
     },
@@ -159,6 +164,10 @@ export function runParts(deps: PartsDeps) {
 
 function isGone(error: unknown): boolean {
   return error instanceof ClientError && error.status === 404;
+}
+
+function isTooLate(error: unknown): boolean {
+  return error instanceof ClientError && error.code === 'window_too_short';
 }
 
 /** Converts line numbers of an uploaded part to those of the whole input. */
