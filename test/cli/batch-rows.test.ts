@@ -295,7 +295,7 @@ describe('batch run --dry-run', () => {
     expect(out.split('\n').filter((row) => row.startsWith('in '))).toEqual([
       `in 10m    ${cost}cannot be met: not done before 2027-01-15T09:20:00Z`,
       `in 1h     ${cost}cannot be met: not done before 2027-01-15T09:20:00Z`,
-      `in 2h     ${cost}done at 2027-01-15T09:20:00Z`,
+      `in 2h     ${cost}expected at 2027-01-15T09:20:00Z`,
       `in 24h    ${cost}unknown whether it can be met`,
     ]);
   });

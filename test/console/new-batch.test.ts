@@ -18,7 +18,12 @@ function newBatchTests(chromium: Browser): void {
 
   beforeAll(async () => {
     buildConsole();
-    app = await startServer();
+    app = await startServer({
+      windows: [
+        { ms: 3_600_000, priceFactor: 0.8 },
+        { ms: 86_400_000, priceFactor: 0.5 },
+      ],
+    });
     folder = await mkdtemp(join(tmpdir(), 'offpeak-new-batch-'));
   });
   afterAll(async () => {
@@ -103,6 +108,28 @@ function newBatchTests(chromium: Browser): void {
     it('is split where it has more requests than a batch may have', async () => {
       const { page, close } = await opened(chatLines(10_001));
       await page.getByText('2, because a batch has at most').waitFor();
+      await close();
+    });
+
+    it('runs in the window that is chosen, at its price', async () => {
+      const { page, faults, close } = await opened(chatLines(30));
+      await page.getByRole('button', { name: 'Upload and show the cost' }).click();
+      const choice = page.getByLabel('Completion window');
+      await choice.waitFor();
+      const cost = page.locator('dl > div').filter({ hasText: 'Cost at most' });
+      const usual = await cost.textContent();
+      expect(await choice.locator('option').allTextContents()).toEqual([
+        expect.stringMatching(/^1h, \$/),
+        expect.stringMatching(/^24h, \$/),
+      ]);
+      expect(await choice.inputValue()).toBe('24h');
+      await choice.selectOption('1h');
+      expect(await cost.textContent()).not.toBe(usual);
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Create the batch' }).click();
+      await page.getByText('The batch was created.').waitFor();
+      expect((await batches())[0].completion_window).toBe('1h');
+      expect(faults).toEqual([]);
       await close();
     });
 

@@ -88,7 +88,7 @@ function windowRows({ windows = [] }: RemoteEstimate): [string, string][] {
 
 function quoteText({ can_be_met: canBeMet, eta }: RemoteQuote): string {
   if (canBeMet === null) return 'unknown whether it can be met';
-  if (canBeMet) return `done at ${eta === null ? 'an unknown time' : isoTime(eta)}`;
+  if (canBeMet) return `expected at ${eta === null ? 'an unknown time' : isoTime(eta)}`;
   return `cannot be met${eta === null ? '' : `: not done before ${isoTime(eta)}`}`;
 }
 

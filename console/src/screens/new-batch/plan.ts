@@ -6,11 +6,22 @@ import { toMs } from '../../parts/format.ts';
 import type { CheckReport, Part } from './check-input.ts';
 
 type RemoteFile = Answer<'/v1/files', 'post'>;
-type Batch = Answer<'/v1/batches/{batch_id}'>;
+export type Batch = Answer<'/v1/batches/{batch_id}'>;
+
+/** Price and forecast in one of the windows that the server offers. */
+interface Quote {
+  completion_window: string;
+  cost: { amount: string; list_amount: string };
+  can_be_met: boolean | null;
+  eta: string | number | null;
+  tokens_ahead: number;
+}
 
 /** Estimate of `dry_run`. */
 export interface Estimate {
   object: 'batch.estimate';
+  completion_window: string;
+  windows: readonly Quote[];
   usage: { input_tokens: number; output_tokens: number };
   exact_input: boolean;
   cost: { amount: string; list_amount: string };
@@ -104,10 +115,10 @@ async function estimate(fileId: string, { endpoint }: CheckReport, signal: Abort
   return answer as Estimate;
 }
 
-function batchBody(fileId: string, endpoint: CheckReport['endpoint']) {
+function batchBody(fileId: string, endpoint: CheckReport['endpoint'], window = '24h') {
   return {
     endpoint: endpoint ?? '/v1/chat/completions',
-    completion_window: '24h',
+    completion_window: window,
     input_file_id: fileId,
   } as const;
 }
@@ -116,24 +127,34 @@ export interface BatchOptions {
   /** Shown as the name of the batch. */
   name: string;
   priority: number | null;
+  /** Completion window. */
+  window: string;
 }
 
-/** Creates a batch for each part. @throws ApiFailure */
+/**
+ * Creates a batch for each part that has none in `created`, where it adds them: a second attempt, with other options, creates the rest.
+ * @throws ApiFailure
+ */
 export async function createBatches(
   uploaded: readonly UploadedPart[],
   { endpoint }: CheckReport,
-  { name, priority }: BatchOptions,
+  { name, priority, window }: BatchOptions,
+  created: Map<string, Batch>,
 ): Promise<Batch[]> {
-  const created: Batch[] = [];
   for (const [at, { fileId }] of uploaded.entries()) {
+    if (created.has(fileId)) continue;
     const metadata = name === '' ? {} : { name: partName(name, at, uploaded.length) };
     // The document says of the metadata only that it is an object.
-    const body = { ...batchBody(fileId, endpoint), metadata: metadata as Record<string, never>, priority };
+    const body = {
+      ...batchBody(fileId, endpoint, window),
+      metadata: metadata as Record<string, never>,
+      priority,
+    };
     const headers = { 'Idempotency-Key': `console-${fileId}` };
     const answer: unknown = await bodyOf(api.POST('/v1/batches', { body, headers }));
-    created.push(answer as Batch);
+    created.set(fileId, answer as Batch);
   }
-  return created;
+  return [...created.values()];
 }
 
 /** Removes the uploads of batches that are not created. */
@@ -142,8 +163,44 @@ export async function removeParts(uploaded: readonly Pick<UploadedPart, 'fileId'
     await api.DELETE('/v1/files/{file_id}', { params: { path: { file_id: fileId } } }).catch(() => undefined);
 }
 
+type Estimated = Pick<UploadedPart, 'estimate'>;
+
+/** Offer of a window for all parts. */
+export interface WindowOffer {
+  name: string;
+  amount: string;
+  /** False if a part would miss it; null while that is unknown. */
+  canBeMet: boolean | null;
+}
+
+/** Windows that the server offers, with the price of all parts. */
+export function windowOffers(parts: readonly Estimated[]): WindowOffer[] {
+  const names = parts[0]?.estimate.windows.map(({ completion_window: name }) => name) ?? [];
+  return names.map((name) => {
+    const quotes = parts.map(({ estimate: { windows } }) => quoteIn(windows, name));
+    const met = quotes.map(({ can_be_met: canBeMet }) => canBeMet);
+    return {
+      name,
+      amount: formatDollars(quotes.reduce((sum, { cost }) => sum + parseDollars(cost.amount), 0n)),
+      canBeMet: met.includes(false) ? false : met.includes(null) ? null : true,
+    };
+  });
+}
+
+/** The part with the price and the forecast of a window. */
+export function inWindow<T extends Estimated>(part: T, name: string): T {
+  const { estimate: usual } = part;
+  const { cost, eta, can_be_met: canBeMet, tokens_ahead } = quoteIn(usual.windows, name);
+  const forecast = { ...usual.forecast, eta, tokens_ahead, at_risk: canBeMet === false };
+  return { ...part, estimate: { ...usual, completion_window: name, cost, forecast } };
+}
+
+function quoteIn(windows: readonly Quote[], name: string): Quote {
+  return windows.find(({ completion_window: each }) => each === name)!;
+}
+
 /** Sums of the estimates of all parts. */
-export function sumEstimates(parts: readonly Pick<UploadedPart, 'estimate'>[]) {
+export function sumEstimates(parts: readonly Estimated[]) {
   const sum = (of: (estimate: Estimate) => string) =>
     formatDollars(parts.reduce((total, { estimate: each }) => total + parseDollars(of(each)), 0n));
   const tokens = (of: (estimate: Estimate) => number) =>
@@ -173,7 +230,7 @@ export interface Expected {
   reason: string | null;
 }
 
-export function expectedEnd(parts: readonly Pick<UploadedPart, 'estimate'>[]): Expected {
+export function expectedEnd(parts: readonly Estimated[]): Expected {
   const forecasts = parts.map(({ estimate: { forecast } }) => forecast);
   const etas = forecasts.flatMap(({ eta }) => (eta === null ? [] : [toMs(eta)]));
   const isKnown = etas.length === forecasts.length && etas.length > 0;

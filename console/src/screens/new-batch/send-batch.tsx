@@ -2,21 +2,12 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../parts/button.tsx';
-import { compact } from '../../parts/format.ts';
-import { Money } from '../../parts/money.tsx';
 import { State } from '../../parts/state.tsx';
-import { Time } from '../../parts/time.tsx';
 import { bytes } from '../../parts/bytes.ts';
 import type { CheckReport } from './check-input.ts';
+import { Confirm } from './confirm.tsx';
 import css from './new-batch.module.css';
-import {
-  createBatches,
-  expectedEnd,
-  removeParts,
-  sumEstimates,
-  type UploadedPart,
-  uploadParts,
-} from './plan.ts';
+import { type Batch, createBatches, removeParts, type UploadedPart, uploadParts } from './plan.ts';
 
 interface SendBatchProps {
   file: File;
@@ -29,6 +20,8 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
   const [sent, setSent] = useState(0);
   const [name, setName] = useState(file.name);
   const [priority, setPriority] = useState('');
+  const [window, setWindow] = useState<string | null>(null);
+  const created = useRef(new Map<string, Batch>());
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
   const unused = useRef<readonly UploadedPart[]>([]);
@@ -52,8 +45,12 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
   const create = useMutation({
     mutationFn: (parts: readonly UploadedPart[]) => {
       unused.current = [];
-      const options = { name: name.trim(), priority: priority === '' ? null : Number(priority) };
-      return createBatches(parts, report, options);
+      const options = {
+        name: name.trim(),
+        priority: priority === '' ? null : Number(priority),
+        window: window ?? '24h',
+      };
+      return createBatches(parts, report, options, created.current);
     },
     onSuccess: onCreated,
   });
@@ -118,6 +115,8 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
       {upload.data ? (
         <Confirm
           parts={upload.data}
+          window={window ?? upload.data[0]!.estimate.completion_window}
+          onWindow={setWindow}
           isBusy={create.isPending}
           onCreate={() => create.mutate(upload.data)}
           onDiscard={() => {
@@ -138,77 +137,5 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
         )
       )}
     </section>
-  );
-}
-
-interface ConfirmProps {
-  parts: readonly UploadedPart[];
-  isBusy: boolean;
-  onCreate: () => void;
-  onDiscard: () => void;
-}
-
-/** Cost and limits by a dry run of the server. */
-function Confirm({ parts, isBusy, onCreate, onDiscard }: ConfirmProps) {
-  const { amount, listAmount, inputTokens, outputTokens, isExact, exceeded } = sumEstimates(parts);
-  return (
-    <>
-      <dl className={css.facts}>
-        <div>
-          <dt>Cost at most</dt>
-          <dd>
-            <Money amount={amount} />{' '}
-            <span className={css.quiet}>
-              (<Money amount={listAmount} /> without a batch)
-            </span>
-          </dd>
-        </div>
-        <div>
-          <dt>Input tokens</dt>
-          <dd>
-            {compact(inputTokens)} {isExact ? '' : '(estimated)'}
-          </dd>
-        </div>
-        <div>
-          <dt>Output tokens at most</dt>
-          <dd>{compact(outputTokens)}</dd>
-        </div>
-        <div>
-          <dt>Expected end</dt>
-          <dd>
-            <ExpectedEnd parts={parts} />
-          </dd>
-        </div>
-      </dl>
-      {exceeded.map(({ name, limit, used, adds }) => (
-        <State key={`${name} ${adds}`} kind="warning">
-          {`${name}: ${compact(used)} of ${compact(limit)} are used, and the batch adds ${compact(adds)}.`}
-        </State>
-      ))}
-      <div className={css.actions}>
-        <Button kind="primary" autoFocus isBusy={isBusy} onClick={onCreate}>
-          {parts.length === 1 ? 'Create the batch' : `Create ${parts.length} batches`}
-        </Button>
-        <Button onClick={onDiscard} disabled={isBusy}>
-          Discard the upload
-        </Button>
-      </div>
-    </>
-  );
-}
-
-/** When the batch would be done at the measured rate, after the work before it. */
-function ExpectedEnd({ parts }: { parts: readonly UploadedPart[] }) {
-  const { eta, isEarliest, tokensAhead, isAtRisk, reason } = expectedEnd(parts);
-  if (eta === null) return <span className={css.quiet}>Unknown: {reason}</span>;
-  return (
-    <>
-      {isEarliest && 'Not before '}
-      <Time at={new Date(eta).toISOString()} />{' '}
-      {tokensAhead > 0 && (
-        <span className={css.quiet}>after {compact(tokensAhead)} tokens of other batches</span>
-      )}
-      {isAtRisk && <State kind="warning">After the end of its window</State>}
-    </>
   );
 }

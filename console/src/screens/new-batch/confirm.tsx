@@ -1,0 +1,98 @@
+import { Button } from '../../parts/button.tsx';
+import { compact, money } from '../../parts/format.ts';
+import { Money } from '../../parts/money.tsx';
+import { State } from '../../parts/state.tsx';
+import { Time } from '../../parts/time.tsx';
+import css from './new-batch.module.css';
+import { expectedEnd, inWindow, sumEstimates, type UploadedPart, windowOffers } from './plan.ts';
+
+interface ConfirmProps {
+  parts: readonly UploadedPart[];
+  /** Name of the chosen window. */
+  window: string;
+  onWindow: (name: string) => void;
+  isBusy: boolean;
+  onCreate: () => void;
+  onDiscard: () => void;
+}
+
+/** Cost, window and limits by a dry run of the server. */
+export function Confirm({ parts: all, window, onWindow, isBusy, onCreate, onDiscard }: ConfirmProps) {
+  const offers = windowOffers(all);
+  const parts = all.map((part) => inWindow(part, window));
+  const { amount, listAmount, inputTokens, outputTokens, isExact, exceeded } = sumEstimates(parts);
+  return (
+    <>
+      {offers.length > 1 && (
+        <div className={css.fields}>
+          <label>
+            Completion window
+            <select value={window} onChange={(event) => onWindow(event.target.value)}>
+              {offers.map(({ name, ...offer }) => (
+                <option key={name} value={name}>
+                  {`${name}, ${money(offer.amount)}${offer.canBeMet === false ? ', cannot be met' : ''}`}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      )}
+      <dl className={css.facts}>
+        <div>
+          <dt>Cost at most</dt>
+          <dd>
+            <Money amount={amount} />{' '}
+            <span className={css.quiet}>
+              (<Money amount={listAmount} /> without a batch)
+            </span>
+          </dd>
+        </div>
+        <div>
+          <dt>Input tokens</dt>
+          <dd>
+            {compact(inputTokens)} {isExact ? '' : '(estimated)'}
+          </dd>
+        </div>
+        <div>
+          <dt>Output tokens at most</dt>
+          <dd>{compact(outputTokens)}</dd>
+        </div>
+        <div>
+          <dt>Expected end</dt>
+          <dd>
+            <ExpectedEnd parts={parts} />
+          </dd>
+        </div>
+      </dl>
+      {exceeded.map(({ name, limit, used, adds }) => (
+        <State key={`${name} ${adds}`} kind="warning">
+          {`${name}: ${compact(used)} of ${compact(limit)} are used, and the batch adds ${compact(adds)}.`}
+        </State>
+      ))}
+      <div className={css.actions}>
+        <Button kind="primary" autoFocus isBusy={isBusy} onClick={onCreate}>
+          {parts.length === 1 ? 'Create the batch' : `Create ${parts.length} batches`}
+        </Button>
+        <Button onClick={onDiscard} disabled={isBusy}>
+          Discard the upload
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** When the batch would be done at the measured rate, after the work before it. */
+function ExpectedEnd({ parts }: { parts: readonly UploadedPart[] }) {
+  const { eta, isEarliest, tokensAhead, isAtRisk, reason } = expectedEnd(parts);
+  if (eta === null) return <span className={css.quiet}>Unknown: {reason}</span>;
+  return (
+    <>
+      {isEarliest && 'Not before '}
+      <Time at={new Date(eta).toISOString()} />{' '}
+      {tokensAhead > 0 && (
+        <span className={css.quiet}>after {compact(tokensAhead)} tokens of other batches</span>
+      )}
+      {isAtRisk && <State kind="warning">After the end of its window</State>}
+    </>
+  );
+}
