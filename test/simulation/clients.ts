@@ -1,8 +1,9 @@
 import type { ResultStream } from '../../src/core/batch.ts';
 import { type BlobError, isBlobLost } from '../../src/core/blob-error.ts';
+import { windowOfLength } from '../../src/core/batch-window.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import type { Caller } from '../../src/core/org.ts';
-import { type BatchPlan, damageMs } from './plan.ts';
+import { type BatchPlan, damageMs, offeredWindows } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
@@ -45,23 +46,44 @@ export class Client {
     this.done = true;
   }
 
-  /** Repeats the request with the same idempotency key until a process answers; only one batch may result. */
+  /**
+   * Repeats the request with the same idempotency key until a process answers; only one batch may result. A client whose short window
+   * cannot be met asks for the default one.
+   */
   async #create(): Promise<string> {
     const { plan } = this;
     const startedAt = this.#world.time.clock.now();
+    let window = windowOfLength(offeredWindows(this.#world.plan), plan.windowMs ?? null);
     for (let retry = 0; ; retry++) {
+      const existed = await this.#exists();
       const answer = await this.#call((process) =>
-        process.batches.create(
-          this.#caller,
-          { endpoint: plan.endpoint, inputFileId: `file-${plan.name}` },
-          { token: `k:batches:${plan.name}`, bodyHash: 'x', startedAt, retry, ttlMs: 86_400_000 },
-        ),
+        process.batches
+          .create(
+            this.#caller,
+            { endpoint: plan.endpoint, inputFileId: `file-${plan.name}`, ...(window && { window }) },
+            { token: `k:batches:${plan.name}`, bodyHash: 'x', startedAt, retry, ttlMs: 86_400_000 },
+          )
+          .catch((error: unknown) => {
+            if (error instanceof ApiError && error.code === 'window_too_short') return null;
+            throw error;
+          }),
       );
+      if (answer === null) {
+        if (existed) this.#world.observer.fail(`${plan.name} is refused for its window, and exists`);
+        window = undefined;
+      }
       if (!answer) continue;
       const { id } = answer.batch.batch;
       this.#world.batchIds.set(plan.name, id);
       return id;
     }
+  }
+
+  /** True if an earlier attempt has created the batch, whether or not its answer arrived. */
+  async #exists(): Promise<boolean> {
+    if (this.plan.windowMs === undefined) return false;
+    const sql = 'SELECT id FROM batches WHERE input_file_id = ?';
+    return (await this.#world.database.db.all(sql, [`file-${this.plan.name}`])).length > 0;
   }
 
   async #cancel(id: string, at: number): Promise<void> {

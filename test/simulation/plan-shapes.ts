@@ -14,6 +14,7 @@ export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) =
   damaged: planDamaged,
   stalled: planStalled,
   paused: planPaused,
+  windows: planWindows,
 };
 
 /** Small batches with all endings, while the process that closes them is delayed and another one takes over. */
@@ -142,6 +143,29 @@ function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
     },
   }));
   return { ...plan, incidents: [...plan.incidents, ...damages] };
+}
+
+/** Batches come one after another in windows of seconds at other prices, so that some are met, some missed and some refused. */
+function planWindows(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const shortWindows = [random.int(4, 15) * 1000, random.int(16, 60) * 1000];
+  const batches = Array.from({ length: 6 }, (_, at) => {
+    const batch = random.pick(plan.batches);
+    return {
+      ...batch,
+      name: `b${at}`,
+      createAt: at * 3_000 + random.int(0, 2_000),
+      cancelAt: random.chance(0.1) ? batch.cancelAt : null,
+      ...(random.chance(0.75) && { windowMs: random.pick(shortWindows) }),
+    };
+  });
+  return {
+    ...plan,
+    slots: random.int(1, 2),
+    windowMs: day,
+    shortWindows,
+    batches,
+    weather: { ...plan.weather, error: 0.1 },
+  };
 }
 
 /** An operator pauses models, orgs and everything, in any order, and resumes them before the calm. */

@@ -1,4 +1,5 @@
 import type { BatchEndpoint } from '../../src/core/batch.ts';
+import type { BatchWindows } from '../../src/core/batch-window.ts';
 import type { PauseScope } from '../../src/core/controls.ts';
 
 /** Behaviour of one simulated line; `fateOf` gives its expected result. */
@@ -33,6 +34,8 @@ export interface BatchPlan {
   cancelAt: number | null;
   /** Estimated tokens of each answer; default 512. */
   maxTokens?: number;
+  /** Window that the request names, one of the offered ones; the default one if absent. */
+  windowMs?: number;
 }
 
 /** Probabilities of each fault for one store call, until the calm begins. */
@@ -79,6 +82,8 @@ export interface WorldPlan {
   models: string[];
   slots: number;
   windowMs: number;
+  /** Offered windows besides the default one, `windowMs`, which is longer. */
+  shortWindows?: readonly number[];
   batches: BatchPlan[];
   weather: Weather;
   /** Longest pause of a process or of its connection. */
@@ -107,13 +112,22 @@ export type Shape =
   | 'crowd'
   | 'damaged'
   | 'stalled'
-  | 'paused';
+  | 'paused'
+  | 'windows';
 
 /**
  * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds find these at little cost, so
  * many are tried. Large worlds find faults that need more lines, more time or several overlapping batches.
  */
 export type Size = 'small' | 'large';
+
+/** Windows that the processes of a world offer, each at another price. */
+export function offeredWindows({ windowMs, shortWindows = [] }: WorldPlan): BatchWindows {
+  const usual = { ms: windowMs, priceFactor: 0.5 };
+  const short = shortWindows.toSorted((a, b) => a - b).map((ms, at) => ({ ms, priceFactor: 0.9 - at / 10 }));
+  const [first, ...others] = [...short, usual];
+  return [first, ...others];
+}
 
 export const hour = 3_600_000;
 export const day = 24 * hour;

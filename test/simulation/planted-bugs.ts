@@ -25,6 +25,9 @@ export const searchHints: Record<string, { shape?: Shape; size?: Size; from?: nu
   'an answer without choices is an error': { shape: 'stalled' },
   'no server gets a trial request': { shape: 'stalled' },
   'a pause by an operator is not in force': { shape: 'paused' },
+  'a repeated request is refused for its window': { shape: 'windows', from: 48 },
+  'every batch ends with the shortest window': { shape: 'windows' },
+  'a window has the price of another': { shape: 'windows' },
   'slots are left idle': { shape: 'shares' },
   'an org waits until all others are done': { shape: 'shares' },
   'an org that idled comes back at its old place in the queue': { shape: 'shares' },
@@ -104,6 +107,34 @@ export const plantedBugs: Record<string, Plant> = {
   'the window is measured with the wall clock': (parts) =>
     around(parts, {
       batches: { expire: (_now, limit) => parts.store.batches.expire(parts.clock.now(), limit) },
+    }),
+
+  'a repeated request is refused for its window': (parts) =>
+    around(parts, {
+      batches: {
+        create: async (batch, chunks, options) =>
+          options.replayOnly === true
+            ? { outcome: 'not_replayed' }
+            : parts.store.batches.create(batch, chunks, options),
+      },
+    }),
+
+  'every batch ends with the shortest window': (parts) =>
+    around(parts, {
+      batches: {
+        create: (batch, chunks, options) => {
+          const expiresAt = batch.createdAt + parts.batch.windows[0].ms;
+          return parts.store.batches.create({ ...batch, expiresAt }, chunks, options);
+        },
+      },
+    }),
+
+  'a window has the price of another': (parts) =>
+    around(parts, {
+      batches: {
+        create: (batch, chunks, options) =>
+          parts.store.batches.create({ ...batch, priceFactor: 0.5 }, chunks, options),
+      },
     }),
 
   'the tokens of a new batch are not counted': (parts) =>

@@ -20,6 +20,7 @@ import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ProcessTime } from '../support/virtual-clock.ts';
 import { createEngines, modelOf } from './engines.ts';
 import type { Worker } from './observer.ts';
+import { offeredWindows } from './plan.ts';
 import type { Plant } from './plant.ts';
 import { storeThrough } from './store-view.ts';
 import type { World } from './world.ts';
@@ -98,7 +99,7 @@ export class SimProcess implements Worker {
       limits: { openBatchesPerOrg: 100, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
       batch: {
         resultTtlMs: 86_400_000,
-        windows: [{ ms: world.plan.windowMs, priceFactor: 0.5 }],
+        windows: offeredWindows(world.plan),
         cancelGraceMs: 2_000,
         lostModelAfterMs: 20_000,
       },

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isFinal } from '../../src/core/batch.ts';
 import type { Batch, ResultStream } from '../../src/core/batch.ts';
+import { windowOfLength } from '../../src/core/batch-window.ts';
 import { errorCatalog } from '../../src/core/errors.ts';
 import { cost } from '../../src/core/price.ts';
 import type { Client } from './clients.ts';
 import { customIdOf, fateOf, subjectOf } from './input.ts';
+import { hour, offeredWindows } from './plan.ts';
 import { type SingleClient, singlesOrg } from './single-clients.ts';
 import type { World } from './world.ts';
 
@@ -116,6 +118,7 @@ class Judge {
     for (const line of output) this.#judgeOutput(line);
     for (const line of errors) this.#judgeError(line);
     await this.#judgeLedger(output);
+    this.#judgeWindow();
     this.#judgeEnd();
   }
 
@@ -255,6 +258,19 @@ class Judge {
     if (text(expected) !== text(billed)) this.#fail(`billed ${text(billed)}, answered ${text(expected)}`);
   }
 
+  /** A batch keeps the length and the price of the window that it was created in, and expires only at its end. */
+  #judgeWindow(): void {
+    const { windowMs, priceFactor, createdAt, expiresAt, status, expiredAt } = this.#batch;
+    const window = windowOfLength(offeredWindows(this.#world.plan), windowMs);
+    if (window?.priceFactor !== priceFactor)
+      this.#fail(`has a window of ${windowMs} ms at a price factor of ${priceFactor}`);
+    if (expiresAt - createdAt !== windowMs)
+      this.#fail(`had ${expiresAt - createdAt} ms in a window of ${windowMs} ms`);
+    const hasExpired = status === 'expired';
+    if (hasExpired && ((windowMs ?? 0) > hour || (expiredAt ?? 0) < expiresAt))
+      this.#fail('expired within its window');
+  }
+
   /** A batch may end only for a cause in the plan, and within a minute of its decision once the faults are over. */
   #judgeEnd(): void {
     const { status, id, closing, errors } = this.#batch;
@@ -266,8 +282,6 @@ class Judge {
     if (status === 'failed' && this.#world.plan.weather.blobs === 0 && !isLost)
       this.#fail(`failed: ${JSON.stringify(errors)}`);
     if (status === 'cancelled' && plan.cancelAt === null) this.#fail('cancelled without a request');
-    if (status === 'expired' && this.#world.plan.windowMs > 3_600_000)
-      this.#fail('expired within its window');
     const decided = this.#world.observer.decidedAt.get(id) ?? 0;
     const ended =
       this.#batch.completedAt ??
