@@ -7,7 +7,7 @@ export default defineConfig({
     pool: 'forks',
     execArgv: stableThreads,
     maxWorkers: 1,
-    include: ['test/engines/real/*.real.ts', 'test/blobs/*.real.ts'],
+    include: ['test/engines/real/*.real.ts', 'test/blobs/*.real.ts', 'test/deploy/*.real.ts'],
     testTimeout: 900_000,
     hookTimeout: 900_000,
   },

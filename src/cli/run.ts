@@ -33,6 +33,10 @@ const commands: Record<string, readonly [about: string, load: () => Promise<obje
     'back up the database and the files, also while the server runs',
     () => import('./server/backup.ts'),
   ],
+  migrate: [
+    'migrate the tables of a Postgres, before new servers start',
+    () => import('./server/migrate.ts'),
+  ],
   login: ['save a server and an API key for later commands', () => import('./access/login.ts')],
   logout: ['delete the saved server and key', () => import('./access/login.ts')],
   completion: ['print a completion script for bash, zsh or fish', () => import('./completion/completion.ts')],

@@ -27,6 +27,7 @@ describe('work left', () => {
         tokens: 12_600,
         seconds: null,
         slackSeconds: null,
+        neededTokensPerSecond: 12_600 / 3_600,
         orgs: [
           { orgId: 'b', requests: 4, tokens: 9_000 },
           { orgId: 'a', requests: 1, tokens: 3_600 },
@@ -52,6 +53,15 @@ describe('work left', () => {
   it('does not count work with a later deadline against a batch', () => {
     const [tiny] = workByModel([work({ tokens: 600 }), work({ msLeft: 24 * hour, tokens: 80_000 })], () => 1);
     expect(tiny!.slackSeconds).toBe(3_000);
+  });
+
+  it('needs the rate of the batch that needs most, and counts the work before it', () => {
+    const needed = (...all: BatchWork[]) => workByModel(all, () => null)[0]!.neededTokensPerSecond;
+    const small = work({ tokens: 36_000 });
+    expect(needed(small)).toBe(10);
+    expect(needed(work({ msLeft: 2 * hour, tokens: 720_000 }), small)).toBe(756_000 / 7_200);
+    expect(needed(work({ msLeft: 24 * hour, tokens: 1 }), small)).toBe(10);
+    expect(needed(work({ msLeft: 0, tokens: 600 }))).toBe(10);
   });
 
   it('is negative exactly if some batch misses its window, in the order of the deadlines', () => {

@@ -26,6 +26,8 @@ export interface ModelWork {
    * at the measured rate; null while no rate is known.
    */
   slackSeconds: number | null;
+  /** Least rate at which every batch ends in its window, if batches run in the order of their deadlines. */
+  neededTokensPerSecond: number;
   /** Shares of the orgs, largest first. */
   orgs: { orgId: string; requests: number; tokens: number }[];
 }
@@ -47,6 +49,7 @@ export function workByModel(
       tokens,
       seconds: rate === null ? null : tokens / rate,
       slackSeconds: rate === null ? null : leastSlack(all, rate),
+      neededTokensPerSecond: neededRate(all),
       orgs: [...Map.groupBy(all, ({ orgId }) => orgId)]
         .map(([orgId, own]) => ({ orgId, requests: sumOf(own, 'requests'), tokens: sumOf(own, 'tokens') }))
         .toSorted((a, b) => b.tokens - a.tokens),
@@ -63,6 +66,20 @@ function leastSlack(work: readonly BatchWork[], rate: number): number {
     least = Math.min(least, msLeft / 1_000 - ahead / rate);
   }
   return least;
+}
+
+/** Work with less time left counts as due in a minute: a batch at its end, or one whose window has no more hours of its model. */
+const leastMsLeft = 60_000;
+
+/** Tokens per second at which the batches end in their windows, if they run in the order of their deadlines. */
+function neededRate(work: readonly BatchWork[]): number {
+  let ahead = 0;
+  let needed = 0;
+  for (const { tokens, msLeft } of work.toSorted((a, b) => a.msLeft - b.msLeft)) {
+    ahead += tokens;
+    needed = Math.max(needed, (ahead * 1_000) / Math.max(msLeft, leastMsLeft));
+  }
+  return needed;
 }
 
 function sumOf(work: readonly BatchWork[], field: 'requests' | 'tokens'): number {

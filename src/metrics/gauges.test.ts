@@ -97,8 +97,8 @@ describe('readings', () => {
       () => Promise.resolve([]),
       () => null,
       [
-        { ...left, model: 'tiny', seconds: 90, slackSeconds: -30 },
-        { ...left, model: 'big', seconds: null, slackSeconds: null },
+        { ...left, model: 'tiny', seconds: 90, slackSeconds: -30, neededTokensPerSecond: 20.5 },
+        { ...left, model: 'big', seconds: null, slackSeconds: null, neededTokensPerSecond: 0.5 },
       ],
     )();
     expect(text).toContain('offpeak_work_left_requests{model="big"} 40\n');
@@ -106,6 +106,9 @@ describe('readings', () => {
     expect(text).toContain('offpeak_work_left_seconds{model="tiny"} 90\n');
     expect(text).toContain('offpeak_slack_seconds{model="tiny"} -30\n');
     expect(text).not.toMatch(/offpeak_(work_left_seconds|slack_seconds)\{model="big"/);
+    expect(text).toContain('offpeak_all_work_left_requests 80\n');
+    expect(text).toContain('offpeak_needed_tokens_per_second{model="tiny"} 20.5\n');
+    expect(text).toContain('offpeak_needed_tokens_per_second{model="big"} 0.5\n');
   });
 
   it('forget what is over', async () => {

@@ -93,7 +93,18 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
       'Time that the batch with the least can spare within its window, at the measured rate',
       ['model'],
     ),
+    neededTokensPerSecond: gauge(
+      'offpeak_needed_tokens_per_second',
+      'Least rate at which every batch ends within its window; 0 for a model without work',
+      ['model'],
+    ),
   };
+
+  const allWork = gauge(
+    'offpeak_all_work_left_requests',
+    'Batch lines without a result that can run, of all models',
+    [],
+  );
 
   const webhooks = {
     waiting: gauge('offpeak_webhook_deliveries_waiting', 'Deliveries that wait for an attempt', []),
@@ -135,11 +146,14 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
   }
 
   function set({ batches, models }: OpenWork): void {
+    // An autoscaler needs a number also for a model without work.
+    for (const { id: model } of catalog.list()) work.neededTokensPerSecond.set({ model }, 0);
     for (const { model, ...figures } of models)
-      for (const name of words('requests tokens seconds slackSeconds')) {
+      for (const name of words('requests tokens seconds slackSeconds neededTokensPerSecond')) {
         const figure = figures[name];
         if (figure !== null) work[name].set({ model }, figure);
       }
+    allWork.set(sum(models.map(({ requests }) => requests)));
     const now = time.now();
     for (const [model, all] of Map.groupBy(batches, ({ model: one }) => one ?? 'several')) {
       open.batches.set({ model }, all.length);
@@ -163,7 +177,7 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
       database.set(Number(found !== null));
       for (const each of [...Object.values(open), ...Object.values(work)]) each.reset();
       // A reset would set a gauge without labels to 0.
-      for (const each of Object.values(webhooks)) each.remove();
+      for (const each of [allWork, ...Object.values(webhooks)]) each.remove();
       if (found) {
         const [batches, deliveries] = found;
         set(batches);

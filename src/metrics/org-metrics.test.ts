@@ -77,6 +77,7 @@ describe('metrics by org', () => {
       tokens: 0,
       seconds: null,
       slackSeconds: null,
+      neededTokensPerSecond: 0,
       orgs: shares.map(([orgId, tokens]) => ({ orgId, requests: 1, tokens })),
     });
     const open = { batches, models: [work(['a', 5], ['c', 7]), work(['a', 1], ['d', 2])] };

@@ -28,6 +28,7 @@ describe('the queue', () => {
       seconds: 0,
       tokens_per_second: null,
       slack_seconds: null,
+      needed_tokens_per_second: 0,
       slots: expect.any(Number),
       found: null,
       in_use: 0,
@@ -100,7 +101,11 @@ describe('the queue', () => {
     });
     await admin('POST', start(id), body);
     await until('the batch ends', async () => (await seen()).status === 'completed');
-    expect(await read()).toMatchObject({ seconds: 0, waiting: null });
+    const after = await until('the queue is empty', async () => {
+      const queue = await read();
+      return queue.requests === 0 && queue;
+    });
+    expect(after).toMatchObject({ seconds: 0, waiting: null });
   });
 
   it('422 and 403: takes no parameters, and needs the scope admin', async () => {

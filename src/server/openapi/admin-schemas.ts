@@ -71,6 +71,10 @@ export const queueSchema = list(
       description:
         'Least time to spare of any batch: its time left minus the work that is due before or with it. Negative if it will miss its window at the measured rate. Null without work, and while the rate is unknown or the model waits.',
     }),
+    needed_tokens_per_second: t.number({
+      description:
+        'Least rate, in estimated tokens, at which every batch ends within its window; 0 without work.',
+    }),
     slots: t.integer({ description: 'Slots of the servers of the model, without drained ones.' }),
     found: t.integerOrNull({
       description: 'Slots that were found under load; null where all servers report theirs.',

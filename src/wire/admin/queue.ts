@@ -51,6 +51,7 @@ export function presentModelQueue(
     seconds: stop ? null : work ? rounded(work.seconds) : 0,
     tokens_per_second: rounded(rate),
     slack_seconds: stop || !work ? null : rounded(work.slackSeconds),
+    needed_tokens_per_second: rounded(work?.neededTokensPerSecond ?? 0),
     slots,
     found,
     in_use: inUse,
