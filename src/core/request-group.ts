@@ -17,6 +17,11 @@ export interface LinePlace {
   line: number;
 }
 
+/** Key of a line in a map. */
+export function lineKey({ batchId, line }: LinePlace): string {
+  return `${batchId}/${line}`;
+}
+
 /** Id `req_<batch or group>_<line>` of a line, the same at every attempt. */
 export function lineRequestId({ batchId, line }: LinePlace): string {
   return `req_${batchId.slice(batchId.indexOf('_') + 1)}_${line}`;

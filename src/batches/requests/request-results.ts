@@ -2,7 +2,7 @@ import { createPoll, type Poll } from '../../base/poll.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
-import { isGroup, type LinePlace } from '../../core/request-group.ts';
+import { isGroup, lineKey, type LinePlace } from '../../core/request-group.ts';
 import type { RequestResult, RequestStore } from '../../store/contract/requests.ts';
 import type { ResultStore } from '../../store/contract/results.ts';
 
@@ -70,7 +70,7 @@ export class RequestResults {
 
   /** @param isOld true if the result may be recorded already */
   async wait(place: LinePlace, isOld: boolean, signal: AbortSignal): Promise<RequestResult> {
-    const key = keyOf(place);
+    const key = lineKey(place);
     const known = this.#waits.get(key);
     const wait = known ?? { place, ...Promise.withResolvers<RequestResult>(), callers: 0 };
     if (!known) this.#waits.set(key, wait);
@@ -89,10 +89,6 @@ export class RequestResults {
   }
 
   #settle(result: RequestResult): void {
-    this.#waits.get(keyOf(result))?.resolve(result);
+    this.#waits.get(lineKey(result))?.resolve(result);
   }
-}
-
-function keyOf({ batchId, line }: LinePlace): string {
-  return `${batchId}/${line}`;
 }

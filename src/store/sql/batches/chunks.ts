@@ -1,12 +1,13 @@
 import { pauseSpan } from '../accounts/budget-waits.ts';
 import type { Chunk, LineRef } from '../../../core/batch.ts';
+import { lineKey } from '../../../core/request-group.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
 import { isBatch } from './queued-work.ts';
 import { chunks, toChunk } from '../rows.ts';
-import { lineKey, recordedLines } from './recorded-lines.ts';
+import { recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 
 type Chunks = Pick<BatchStore, 'release' | 'split' | 'minKills' | 'pause' | 'resume'>;
@@ -113,7 +114,7 @@ export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Pro
   const left: Chunk[] = [];
   const over: Chunk[] = [];
   for (const chunk of leased) {
-    const open = chunk.lines.filter(({ line }) => !recorded.has(lineKey(chunk.batchId, line)));
+    const open = chunk.lines.filter(({ line }) => !recorded.has(lineKey({ batchId: chunk.batchId, line })));
     const est = Math.ceil((chunk.est * open.length) / chunk.lines.length);
     if (open.length > 0) left.push({ ...chunk, lines: open, est });
     else over.push(chunk);

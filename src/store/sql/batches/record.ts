@@ -2,7 +2,7 @@ import { utcHour } from '../../../base/clock.ts';
 import type { ResultStream } from '../../../core/batch.ts';
 import type { LineRun } from '../../../core/line.ts';
 import { addCosts, noCost } from '../../../core/price.ts';
-import { isGroup } from '../../../core/request-group.ts';
+import { isGroup, lineKey } from '../../../core/request-group.ts';
 import { singlesOf } from '../../../core/usage-report.ts';
 import { addUsage, noUsage, type Usage } from '../../../core/usage.ts';
 import type { Db, Queries } from '../../db.ts';
@@ -13,7 +13,7 @@ import type { LineResult, RecordOutcome, ResultStore } from '../../contract/resu
 import { lockBatch } from './batches.ts';
 import { findLeased, finishChunks } from './chunks.ts';
 import { addToLedger } from '../accounts/ledger-rows.ts';
-import { lineKey, recordedLines } from './recorded-lines.ts';
+import { recordedLines } from './recorded-lines.ts';
 import { insertAnswers } from '../responses/answer-rows.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, slices, typedTuples } from '../statement.ts';
@@ -74,7 +74,7 @@ export async function keep(
   const known = await recordedLines(q, taken);
   const fresh = taken
     .filter(({ batchId, line }) => {
-      const key = lineKey(batchId, line);
+      const key = lineKey({ batchId, line });
       return !known.has(key) && known.add(key);
     })
     .map((result) => ({

@@ -1,11 +1,7 @@
+import { lineKey } from '../../../core/request-group.ts';
 import type { Queries } from '../../db.ts';
 import { unpackLines } from '../rows.ts';
 import { paddedSlices, typedTuples } from '../statement.ts';
-
-/** Key of a line of a batch. */
-export function lineKey(batchId: string, line: number): string {
-  return `${batchId}/${line}`;
-}
 
 /** Keys of the lines that have a result. */
 export async function recordedLines(
@@ -20,7 +16,7 @@ export async function recordedLines(
        WHERE (SELECT 1 FROM batch_results r WHERE r.batch_id = asked.batch_id AND r.line = asked.line) = 1`,
       slice.flatMap(({ batchId, line }) => [batchId, line]),
     );
-    for (const row of rows) recorded.add(lineKey(row.batch_id, row.line));
+    for (const row of rows) recorded.add(lineKey({ batchId: row.batch_id, line: row.line }));
   }
   return recorded;
 }
@@ -33,5 +29,5 @@ export async function linesInFlight(q: Queries, batchId: string): Promise<number
   );
   const lines = leased.flatMap((row) => unpackLines(row.lines).map(({ line }) => ({ batchId, line })));
   const recorded = await recordedLines(q, lines);
-  return lines.map(({ line }) => line).filter((line) => !recorded.has(lineKey(batchId, line)));
+  return lines.map(({ line }) => line).filter((line) => !recorded.has(lineKey({ batchId, line })));
 }

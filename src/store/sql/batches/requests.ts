@@ -1,6 +1,6 @@
 import type { Batch, Chunk } from '../../../core/batch.ts';
 import { isUsedUp } from '../../../core/budget.ts';
-import { lineRequestId } from '../../../core/request-group.ts';
+import { lineRequestId, lineKey } from '../../../core/request-group.ts';
 import { requestGroups } from '../../migrations/0018-request-groups.ts';
 import type { Db, Queries } from '../../db.ts';
 import type {
@@ -23,7 +23,7 @@ import { leaseChunks } from './chunks.ts';
 import { requireRoom } from './queued-work.ts';
 import { keep } from './record.ts';
 import { outcomeFields, type StoredOutcome, withRun } from './results.ts';
-import { lineKey, recordedLines } from './recorded-lines.ts';
+import { recordedLines } from './recorded-lines.ts';
 
 const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string }>('request_bodies')(
   'batchId line body',
@@ -81,7 +81,7 @@ export function createRequests(db: Db): RequestStore {
 
     async ended(places) {
       const recorded = await recordedLines(db, places);
-      return places.filter(({ batchId, line }) => recorded.has(lineKey(batchId, line)));
+      return places.filter(({ batchId, line }) => recorded.has(lineKey({ batchId, line })));
     },
 
     end: (orgId, result, now) =>

@@ -6,7 +6,8 @@ import { batches, unpackLines } from '../rows.ts';
 import { errorSummaryOf } from './error-summary.ts';
 import { isBatch } from './queued-work.ts';
 import { allIn } from '../statement.ts';
-import { lineKey, recordedLines } from './recorded-lines.ts';
+import { lineKey } from '../../../core/request-group.ts';
+import { recordedLines } from './recorded-lines.ts';
 
 /** Reads a batch with its usage, running lines and errors in one snapshot, so that they agree while results arrive. */
 export function createSnapshots(db: Db): Pick<BatchStore, 'snapshot' | 'snapshots'> {
@@ -48,6 +49,6 @@ async function countRunning(q: Queries, batchIds: readonly string[]): Promise<Ma
   const recorded = await recordedLines(q, lines);
   const counts = new Map<string, number>();
   for (const { batchId, line } of lines)
-    if (!recorded.has(lineKey(batchId, line))) counts.set(batchId, (counts.get(batchId) ?? 0) + 1);
+    if (!recorded.has(lineKey({ batchId, line }))) counts.set(batchId, (counts.get(batchId) ?? 0) + 1);
   return counts;
 }
