@@ -56,29 +56,6 @@ const stores: readonly Store[] = [
     createsBucket: true,
   },
   {
-    name: 'rclone',
-    find: () => onPath('rclone') ?? { reason: 'rclone is not on the PATH' },
-    args: (port, folder) => [
-      'serve',
-      's3',
-      '--addr',
-      `127.0.0.1:${port}`,
-      '--auth-key',
-      `${user},${secret}`,
-      folder,
-    ],
-    env: {},
-    listsUploads: true,
-  },
-  {
-    name: 'SeaweedFS',
-    find: () => onPath('weed') ?? { reason: 'weed is not on the PATH' },
-    args: (port, folder) => ['mini', `-dir=${folder}`, `-s3.port=${port}`],
-    env: { AWS_ACCESS_KEY_ID: user, AWS_SECRET_ACCESS_KEY: secret },
-    listsUploads: true,
-    createsBucket: true,
-  },
-  {
     // It aborts abandoned uploads by itself.
     name: 'minio',
     find: () => onPath('minio') ?? { reason: 'minio is not on the PATH' },
