@@ -150,6 +150,25 @@ describe('a budget', () => {
     await budgets.stop();
   });
 
+  it('that has room again wakes those who wait, once', async () => {
+    let wakes = 0;
+    budgets.onRoom(() => void wakes++);
+    stored = [budget({ spent: 49 * dollar }), budget({ orgId: 'org_2', hard: false })];
+    await budgets.start();
+    stored = [budget()];
+    await clock.advance(2_000);
+    expect(wakes).toBe(0);
+    stored = [budget({ amount: 60 * dollar })];
+    await clock.advance(5_000);
+    expect(wakes).toBe(1);
+    stored = [budget()];
+    await clock.advance(1_000);
+    stored = [];
+    await clock.advance(1_000);
+    expect(wakes).toBe(2);
+    await budgets.stop();
+  });
+
   it('applies on a database that rejects writes, which is logged once', async () => {
     stored = [budget()];
     isFull = true;

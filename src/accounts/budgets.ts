@@ -44,6 +44,8 @@ export interface Budgets extends Service {
    * @param family as of `familyOf`
    */
   waiting(orgId: string, family?: string): Waiting | null;
+  /** Calls `listener` when owners may spend again: their budget was raised or removed, or a period began. */
+  onRoom(listener: () => void): void;
 }
 
 interface KnownBudget {
@@ -66,6 +68,7 @@ export function createBudgets(deps: {
   let reads = 0;
   let applied = 0;
   let writeFails = false;
+  const listeners: (() => void)[] = [];
 
   async function refresh(): Promise<SpentBudget[]> {
     const now = billingClock.now();
@@ -93,10 +96,13 @@ export function createBudgets(deps: {
     // A read that was overtaken by a later one is outdated.
     if (number > applied) {
       applied = number;
+      const before = spentOwners();
       known = new Map(
         budgets.map((budget) => [spenderOf(budget), { budget, until: nextPeriodStart(budget, now) }]),
       );
       isIncluded();
+      const after = new Set(spentOwners());
+      if (before.some((id) => !after.has(id))) for (const listener of listeners) listener();
     }
     return budgets;
   }
@@ -109,6 +115,11 @@ export function createBudgets(deps: {
       const isOver = found.until !== null && now >= found.until;
       yield isOver ? { ...found.budget, spent: 0, usedUpAt: null } : found.budget;
     }
+  }
+
+  /** Ids of the owners of used-up hard budgets, as they were read last. */
+  function spentOwners(): string[] {
+    return [...known].flatMap(([id, { budget }]) => (budget.hard !== false && isUsedUp(budget) ? [id] : []));
   }
 
   function usedUp(ids: readonly string[], now: number): SpentBudget | undefined {
@@ -140,6 +151,7 @@ export function createBudgets(deps: {
     ...poll,
     refresh,
     require,
+    onRoom: (listener) => void listeners.push(listener),
 
     reserve(owner, estimate) {
       if (known.size === 0) return noReservation;

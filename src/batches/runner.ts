@@ -98,6 +98,7 @@ export class Runner {
     });
     capacity.onRoom(() => this.#dispatcher.dispatch());
     deps.controls.onChange(() => this.wake());
+    deps.budgets.onRoom(() => this.wake());
     this.#claimer = new Claimer({
       ...deps,
       work,

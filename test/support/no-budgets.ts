@@ -8,4 +8,5 @@ export const noBudgets: Accounts['budgets'] = {
   hasRoom: () => true,
   exhausted: () => [],
   waiting: () => null,
+  onRoom: () => {},
 };
