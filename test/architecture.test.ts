@@ -21,7 +21,8 @@ const table: Record<string, Row> = {
   core: { may: ['base'], because: 'the vocabulary is types and pure functions' },
   wire: { may: ['core', 'base'], because: 'a wire format is a pure translation of the vocabulary' },
   store: { may: ['core', 'base'], because: 'a store keeps rows without applying rules to them' },
-  blobs: { may: ['core', 'base'], because: 'a blob store keeps bytes without interpreting them' },
+  s3: { may: ['core', 'base'], because: 'a client of object stores knows neither blobs nor commands' },
+  blobs: { may: ['s3', 'core', 'base'], because: 'a blob store keeps bytes without interpreting them' },
   engines: {
     may: ['wire', 'core', 'base'],
     because: 'an engine answers one request, independent of accounts, files and batches',
@@ -87,7 +88,7 @@ const table: Record<string, Row> = {
     because: 'the client also runs in a browser, and needs only the wire formats',
   },
   cli: {
-    may: ['client', 'wire', 'config.ts', 'config', 'core', 'base'],
+    may: ['client', 's3', 'wire', 'config.ts', 'config', 'core', 'base'],
     because: 'a command is a client like others; only server, demo and models build the app',
   },
   config: {
@@ -171,13 +172,14 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
   cli: {
     terminal: [],
     shared: ['terminal'],
+    storage: ['shared', 'terminal'],
     table: ['shared'],
     access: ['shared', 'terminal'],
     admin: ['batch', 'shared', 'terminal'],
-    batch: ['table', 'shared', 'terminal'],
+    batch: ['table', 'storage', 'shared', 'terminal'],
     completion: ['shared', 'terminal'],
     demo: ['batch', 'shared', 'terminal'],
-    files: ['shared', 'terminal'],
+    files: ['storage', 'shared', 'terminal'],
     models: ['shared', 'terminal'],
     server: ['shared', 'terminal'],
     webhooks: ['shared', 'terminal'],
@@ -261,7 +263,7 @@ const pure = ['core', 'wire', 'client'];
 const drivers: Record<string, readonly [home: string, ...others: string[]]> = {
   'node:sqlite': ['store/sqlite/', 'base/file-lock.ts', 'cli/batch/rows/'],
   pg: ['store/postgres/'],
-  aws4: ['blobs/s3/'],
+  aws4: ['s3/'],
 };
 
 type Sources = ReadonlyMap<string, string>; // path under src/ -> text

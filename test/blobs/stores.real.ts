@@ -9,10 +9,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../src/base/system.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
-import { createS3Client } from '../../src/blobs/s3/client.ts';
+import { createS3Client } from '../../src/s3/client.ts';
 import { abortLeftovers } from '../../src/blobs/s3/listing.ts';
+import { toBlobFault } from '../../src/blobs/s3/faults.ts';
 import { createS3Blobs } from '../../src/blobs/s3/s3.ts';
-import { createUpload } from '../../src/blobs/s3/write.ts';
+import { createUpload } from '../../src/s3/upload.ts';
 import type { BucketConfig } from '../../src/core/config.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
@@ -124,7 +125,13 @@ function storeTests(
     };
     await until('the store answers', () => fetch(endpoint).then(Boolean, () => false));
     if (createsBucket) {
-      const client = createS3Client({ bucket, clock: systemClock, random: systemRandom, log: silent });
+      const client = createS3Client({
+        bucket,
+        clock: systemClock,
+        random: systemRandom,
+        log: silent,
+        toError: toBlobFault,
+      });
       await client.send({ method: 'PUT' });
       await client.close();
     }
@@ -182,18 +189,24 @@ function storeTests(
   });
 
   it('leave no parts behind when their upload is not finished', async () => {
-    const client = createS3Client({ bucket, clock: systemClock, random: systemRandom, log: silent });
+    const client = createS3Client({
+      bucket,
+      clock: systemClock,
+      random: systemRandom,
+      log: silent,
+      toError: toBlobFault,
+    });
     const begun = async () => {
       const writer = createUpload(client, `a7/${name}`);
       await writer.write(randomBytes(9_000_000));
       return writer;
     };
-    await (await begun()).abort();
+    await (await begun()).discard();
     const anyTime = Date.now() + 1_000_000;
     expect(await abortLeftovers(client, anyTime)).toBe(0);
     const left = await begun();
     if (listsUploads) expect(await abortLeftovers(client, anyTime)).toBe(1);
-    await left.abort();
+    await left.discard();
     await client.close();
   });
 

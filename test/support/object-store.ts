@@ -134,7 +134,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
     if (Number(start) >= content.length) throw new StoreError(416, 'InvalidRange');
     const part = content.subarray(Number(start), Number(end) + 1);
     const range = `bytes ${start}-${Number(start) + part.length - 1}/${content.length}`;
-    return { status: 206, headers: { 'content-range': range }, body: part };
+    return { status: 206, headers: { 'content-range': range, etag: tagOf(content) }, body: part };
   }
 
   function find(key: string) {

@@ -1,7 +1,7 @@
 import { isBlobName } from '../names.ts';
-import type { S3Client } from './client.ts';
-import { findElements, findText } from './xml.ts';
-import { abortUpload } from './write.ts';
+import type { S3Client } from '../../s3/client.ts';
+import { findElements, findText } from '../../s3/xml.ts';
+import { abortUpload } from '../../s3/upload.ts';
 
 interface ListedObject {
   /** Key below the prefix. */

@@ -1,6 +1,6 @@
 import type { Blobs } from '../blobs.ts';
 import { isBlobName, blobKey } from '../names.ts';
-import type { S3Client } from './client.ts';
+import type { S3Client } from '../../s3/client.ts';
 import { listObjects } from './listing.ts';
 
 /** Prefix of quarantined blobs. The key contains the start of the quarantine, because listings return no other metadata. */

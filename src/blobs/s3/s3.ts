@@ -3,11 +3,13 @@ import { lostBlob } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isBlobName, createdAt, blobKey } from '../names.ts';
 import { createS3Quarantine } from './quarantine.ts';
-import { createS3Client, type S3Client, type S3ClientOptions } from './client.ts';
+import { createS3Client, type S3Client, type S3ClientOptions } from '../../s3/client.ts';
+import { toBlobFault } from './faults.ts';
+import { createWriter } from '../writer.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
-import { getRange, type ObjectRange, rangeLength, streamRanges, getSize } from './read.ts';
+import { getRange, type ObjectRange, rangeLength, streamRanges, getSize } from '../../s3/ranges.ts';
 import { readRanges } from '../read-ranges.ts';
-import { createUpload } from './write.ts';
+import { createUpload } from '../../s3/upload.ts';
 
 const hourMs = 3_600_000;
 /** Age at which an upload counts as abandoned. */
@@ -28,8 +30,8 @@ const labelKey = 'installation';
  * can migrate between the two. Nothing is stored on this machine.
  * @throws BlobError from `start` if the bucket cannot be used as configured
  */
-export function createS3Blobs({ log, clock, ...options }: S3ClientOptions): Blobs {
-  const client = createS3Client({ clock, log, ...options });
+export function createS3Blobs({ log, clock, ...options }: Omit<S3ClientOptions, 'toError'>): Blobs {
+  const client = createS3Client({ clock, log, toError: toBlobFault, ...options });
   const { removeQuarantined, ...quarantine } = createS3Quarantine(client);
   let timer: Timer | undefined;
   let probedAt = -Infinity;
@@ -100,7 +102,7 @@ export function createS3Blobs({ log, clock, ...options }: S3ClientOptions): Blob
       await client.close();
     },
 
-    create: async (name) => createUpload(client, blobKey(name)),
+    create: async (name) => createWriter(createUpload(client, blobKey(name))),
 
     async read(name, { start = 0, end } = {}) {
       if (end !== undefined && end <= start) {

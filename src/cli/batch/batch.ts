@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { isFinal } from '../../core/batch.ts';
@@ -15,8 +15,9 @@ import {
 } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
-import { existingFile, openBlob } from '../shared/local-file.ts';
+import { openBlob } from '../shared/local-file.ts';
 import { interruptible } from '../shared/signals.ts';
+import { withLocalInput } from '../storage/local-input.ts';
 import { pollUntilDone } from './poll.ts';
 import { batchLine, batchLines } from './lines.ts';
 import { batchAct } from './act.ts';
@@ -51,17 +52,18 @@ const create = queryCommand({
     new Option('--strict-fields', 'reject unknown fields in the requests, such as misspelt parameters'),
   ],
   examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],
-  async ask({ files, batches }, input, { endpoint, ...options }: NewBatch, { cwd }) {
-    if (input.startsWith('file-') && !existsSync(resolve(cwd, input)))
+  async ask({ files, batches }, input, { endpoint, ...options }: NewBatch, cli) {
+    if (input.startsWith('file-') && !existsSync(resolve(cli.cwd, input)))
       return batches.create({
         endpoint: endpoint ?? '/v1/chat/completions',
         inputFileId: input,
         ...options,
       });
-    const path = existingFile(input, cwd);
-    const named = endpoint ?? (await readInput(path)).endpoint;
-    const file = await files.upload({ content: await openBlob(path), filename: basename(path) });
-    return batches.create({ endpoint: named, inputFileId: file.id, ...options });
+    return withLocalInput(cli, input, async (path, filename) => {
+      const named = endpoint ?? (await readInput(path)).endpoint;
+      const file = await files.upload({ content: await openBlob(path), filename });
+      return batches.create({ endpoint: named, inputFileId: file.id, ...options });
+    });
   },
   show: showBatch,
 });

@@ -7,7 +7,7 @@ import { toCsv, readFormat, rawOption } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
+import { type OutputOptions, withOutput, writeOut } from '../storage/write-out.ts';
 
 interface Options extends ClientOptions, OutputOptions {
   after: number;

@@ -4,7 +4,7 @@ import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { clientCommand, examples } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { createOutageTimer } from '../shared/outage.ts';
-import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
+import { type OutputOptions, withOutput, writeOut } from '../storage/write-out.ts';
 
 const retryPauseMs = 1_000;
 

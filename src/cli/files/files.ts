@@ -1,8 +1,8 @@
-import { basename } from 'node:path';
 import { Option } from 'commander';
 import type { RemoteFile } from '../../client/resources.ts';
 import { queryCommand, group, asTable, limitOption, fetchItems, wholeNumber } from '../shared/commands.ts';
-import { existingFile, openBlob } from '../shared/local-file.ts';
+import { openBlob } from '../shared/local-file.ts';
+import { withLocalInput } from '../storage/local-input.ts';
 import { isoTime, showWarnings } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { content } from './content.ts';
@@ -10,19 +10,19 @@ import { filesValidate } from './validate.ts';
 
 const upload = queryCommand({
   usage: 'upload <file>',
-  about: 'upload a JSONL file of requests',
+  about: 'upload a JSONL file of requests, or an object: s3://bucket/key',
   options: [
     new Option(
       '--expires-after <seconds>',
       'delete the file after this time, from 3600 to 2592000 seconds',
     ).argParser(wholeNumber('--expires-after', 3600, 2_592_000)),
   ],
-  examples: ['in.jsonl --expires-after 86400'],
-  async ask({ files: remote }, file, { expiresAfter }: { expiresAfter?: number }, { cwd }) {
-    const path = existingFile(file, cwd);
-    const blob = await openBlob(path);
-    return remote.upload({ content: blob, filename: basename(path), expiresAfterSeconds: expiresAfter });
-  },
+  examples: ['in.jsonl --expires-after 86400', 's3://bucket/in.jsonl'],
+  ask: ({ files: remote }, file, { expiresAfter }: { expiresAfter?: number }, cli) =>
+    withLocalInput(cli, file, async (path, filename) => {
+      const blob = await openBlob(path);
+      return remote.upload({ content: blob, filename, expiresAfterSeconds: expiresAfter });
+    }),
   show: showFile,
 });
 

@@ -5,7 +5,7 @@ import type { Cli } from '../shared/cli.ts';
 import { examples, wholeNumber } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { pluralize } from '../../base/words.ts';
-import { existingFile } from '../shared/local-file.ts';
+import { withLocalInput } from '../storage/local-input.ts';
 import { showWarnings } from '../shared/format.ts';
 import { formatFault } from '../shared/report.ts';
 
@@ -43,7 +43,7 @@ export function filesValidate(cli: Cli): Command {
       const { maxRequests, maxBytes, strictFields: isStrict = false } = options;
       const { lineBytes } = defaultLimits;
       const limits = { requests: maxRequests, bytes: maxBytes, lineBytes, isStrict };
-      const verdict = await checkFile(existingFile(file, cli.cwd), limits);
+      const verdict = await withLocalInput(cli, file, (path) => checkFile(path, limits));
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
         const { estimatedTokens, faultCount, badLines, namesFiles, namesImageUrls, ...rest } = verdict;

@@ -11,8 +11,9 @@ export function existingFile(path: string, cwd: string): string {
   return full;
 }
 
-/** Path relative to the current folder, for a path below it. */
+/** Path relative to the current folder, for a path below it. URLs are unchanged. */
 export function showPath({ cwd }: { cwd: string }, path: string): string {
+  if (path.includes('://')) return path;
   const short = relative(cwd, path);
   return short === '' || short.startsWith('..') ? path : short;
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { detectFormat, readTableFormat } from './table-format.ts';
+import { detectFormat, readHead, readTableFormat } from './table-format.ts';
 import type { Table } from './table.ts';
 
 export interface TableOptions {
@@ -18,7 +18,7 @@ export async function openTable(path: string, options: TableOptions = {}): Promi
   const { name = basename(path), encoding } = options;
   const format =
     options.format === undefined
-      ? detectFormat(path, name)
+      ? detectFormat(readHead(path), name)
       : readTableFormat('--input-format', options.format);
   if (format === 'parquet')
     return (await import('./parquet/read-parquet.ts')).openParquet(path, name, options.exact === true);

@@ -27,12 +27,11 @@ export function readTableFormat(option: string, name: string): TableFormat {
 }
 
 /**
- * Format of a file by its content, or else its name.
+ * Format of a file by the `headBytes` first bytes of its content, or else its name.
  * @param name for messages
  * @throws CliError for a file of another kind
  */
-export function detectFormat(path: string, name: string): TableFormat {
-  const head = readHead(path);
+export function detectFormat(head: Buffer, name: string): TableFormat {
   if (head.subarray(0, 4).toString('latin1') === 'PAR1') return 'parquet';
   const named = formatOfName(name);
   if (named === 'parquet')
@@ -57,8 +56,10 @@ function notATable(name: string, what: string): CliError {
   return new CliError(`${name} is ${what}, not a table.`, hint);
 }
 
+export const headBytes = 65_536;
+
 /** First bytes of a file. */
-export function readHead(path: string, length = 65_536): Buffer {
+export function readHead(path: string, length = headBytes): Buffer {
   const bytes = Buffer.alloc(length);
   const file = openSync(path, 'r');
   try {

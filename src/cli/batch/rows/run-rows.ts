@@ -1,40 +1,39 @@
 import { createWriteStream, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect } from '../../shared/connect.ts';
 import type { Cli } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
-import { existingFile, showPath } from '../../shared/local-file.ts';
 import { interruptible } from '../../shared/signals.ts';
 import { openTable } from '../../table/open-table.ts';
 import { formatOfName, readTableFormat } from '../../table/table-format.ts';
 import type { TableFormat } from '../../table/table.ts';
-import { lockOutput, resolveOutput } from '../run/output.ts';
+import { temporaryPath } from '../../storage/local-input.ts';
+import { lockOutput, type Output, resolveOutput } from '../run/output.ts';
 import type { RunOptions } from '../run/run-options.ts';
+import { openSource } from '../run/run-source.ts';
 import { planRows, requireKnownColumns } from './plan-rows.ts';
 import { estimateTable, runTable } from './run-table.ts';
 
 /** Asks for each row of a table, and writes the table with the answers. */
 export async function runRows(cli: Cli, inputPath: string, options: RunOptions): Promise<void> {
   const client = connect(cli, options);
-  const random = Buffer.from(cli.random.bytes(8)).toString('hex');
-  const copy = join(tmpdir(), `offpeak-${random}`);
-  const name = inputPath === '-' ? 'stdin' : basename(inputPath);
+  const copy = temporaryPath(cli);
+  const source = await openSource(cli, inputPath, options);
+  const { name } = source;
+  let output: Output | null = null;
   try {
-    const path = inputPath === '-' ? await spool(cli, copy) : existingFile(inputPath, cli.cwd);
+    const path = source.path ?? (await spool(cli, copy));
     const open = (exact: boolean) =>
       openTable(path, { name, format: options.inputFormat, encoding: options.encoding, exact });
     const table = await open(false);
     const plan = planRows(cli, table, options);
     requireKnownColumns(table, plan);
-    const source = inputPath === '-' ? undefined : path;
     const format = outputFormat(options, table.format);
     const run = { plan, options, table, open, path, format };
     if (options.dryRun === true)
       return await estimateTable(cli, client, { ...run, output: null, base: copy });
-    const output = await resolveOutput(cli, source, {
+    output = await resolveOutput(cli, source.place, {
       output: options.output,
       format,
       force: options.force,
@@ -42,15 +41,16 @@ export async function runRows(cli: Cli, inputPath: string, options: RunOptions):
     });
     if (output === null && format === 'parquet')
       throw new CliError('Parquet cannot be written to stdout.', 'Choose a file with -o.');
-    const unlock = output === null ? undefined : lockOutput(output, showPath(cli, output));
+    const unlock = output === null ? undefined : lockOutput(output);
     try {
-      const base = output === null ? copy : `${output}.offpeak`;
+      const base = output === null ? copy : `${output.path}.offpeak`;
       await runTable(cli, client, { ...run, output, base });
     } finally {
       unlock?.();
     }
   } finally {
     rmSync(copy, { force: true });
+    source.close(output);
   }
 }
 

@@ -8,9 +8,11 @@ import { CliError, exitCodes } from '../../shared/exit-codes.ts';
 import { interruptible } from '../../shared/signals.ts';
 import type { Table, TableFormat } from '../../table/table.ts';
 import { showInputEstimate } from '../run/estimate.ts';
+import type { Output } from '../run/output.ts';
 import { runInput } from '../run/run-input.ts';
 import type { RunOptions } from '../run/run-options.ts';
 import { findEarlierRun } from '../run/run-state.ts';
+import { storeResults } from '../run/store-results.ts';
 import { openAnswerCache } from './answer-cache.ts';
 import { answerColumns } from './answer-columns.ts';
 import { joinRows } from './join-rows.ts';
@@ -28,7 +30,7 @@ export interface TableRun {
   /** File of the table. */
   path: string;
   /** Null for stdout and a dry run. */
-  output: string | null;
+  output: Output | null;
   format: TableFormat;
   /** Path of the work files, without their endings. */
   base: string;
@@ -41,10 +43,10 @@ async function prepareTable(cli: Cli, client: Client, run: TableRun) {
   const decisive = { plan: plan.decisive, format, answerColumn, inputFormat, encoding, raw };
   const sha256 = await identify(run.path, decisive);
   const isResumed =
-    output !== null && findEarlierRun(output, { url: client.baseUrl, sha256, format, cwd: cli.cwd });
+    output !== null && findEarlierRun(output.path, { url: client.baseUrl, sha256, format, cwd: cli.cwd });
   const paths = { work: `${base}.work`, requests: `${base}.requests` };
   const skippedPath =
-    options.skipBad === true ? `${(output ?? base).replace(/\.\w+$/, '')}.skipped.jsonl` : null;
+    options.skipBad === true ? `${(output?.path ?? base).replace(/\.\w+$/, '')}.skipped.jsonl` : null;
   const collectGarbage = garbageCollector(cli);
   const remove = () => {
     removeWorkStore(paths.work);
@@ -68,6 +70,8 @@ async function prepareTable(cli: Cli, client: Client, run: TableRun) {
       signal,
     }),
   );
+  // Otherwise the garbage of the preparation would be in memory beside the first upload.
+  collectGarbage();
   if (prepared.rows === prepared.skipped) {
     store.close();
     remove();
@@ -95,35 +99,39 @@ export async function runTable(cli: Cli, client: Client, run: TableRun): Promise
   const { requests, parts } = prepared;
   await runInput(cli, client, {
     input: { path: paths.requests, sha256, requests, endpoint, parts },
-    output,
+    output: output?.path ?? null,
     format,
     filename: table.name.endsWith('.jsonl') ? table.name : `${table.name}.jsonl`,
     options,
     openResults: (runFile) =>
       Promise.resolve(
-        openJoinedResults({
-          run: runFile,
-          store,
-          cache,
-          client,
-          clock: cli.clock,
-          remove,
-          async join() {
-            const joined = await joinRows({
-              store,
-              answers,
-              output,
-              format,
-              terminal: cli.terminal,
-              collectGarbage,
-              source: await run.open(format === 'parquet'),
-              sourcePath: run.path,
-              columns: prepared.columns,
-              raw: options.raw === true,
-            });
-            return { output: joined, errors: null, skipped: prepared.skipped > 0 ? skippedPath : null };
-          },
-        }),
+        storeResults(
+          cli,
+          output,
+          openJoinedResults({
+            run: runFile,
+            store,
+            cache,
+            client,
+            clock: cli.clock,
+            remove,
+            async join() {
+              const joined = await joinRows({
+                store,
+                answers,
+                output: output?.path ?? null,
+                format,
+                terminal: cli.terminal,
+                collectGarbage,
+                source: await run.open(format === 'parquet'),
+                sourcePath: run.path,
+                columns: prepared.columns,
+                raw: options.raw === true,
+              });
+              return { output: joined, errors: null, skipped: prepared.skipped > 0 ? skippedPath : null };
+            },
+          }),
+        ),
       ),
   });
 }

@@ -45,7 +45,7 @@ export function withRunOptions(command: Command): Command {
   return command
     .option(
       '-o, --output <file>',
-      'results file, or - for stdout (default: the input path with .output before its ending)',
+      'results file, s3://bucket/key, or - for stdout (default: the input path with .output before its ending)',
     )
     .option('--format <format>', 'format of the results: jsonl or csv; of a table also tsv or parquet')
     .addOption(rawOption())

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { silentCli } from '../../../test/cli/support/run-cli.ts';
 import { createTerminal } from '../terminal/terminal.ts';
 import { writeOut } from './write-out.ts';
 
@@ -14,7 +15,7 @@ function place() {
     stdout: new PassThrough(),
     stderr: new PassThrough(),
   });
-  return { path: join(cwd, 'results.jsonl'), cli: { terminal, cwd } };
+  return { path: join(cwd, 'results.jsonl'), cli: { ...silentCli(), terminal, cwd } };
 }
 
 /** Fails with `code` when the beginning has reached the file. */

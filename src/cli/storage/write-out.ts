@@ -8,8 +8,11 @@ import type { Command } from 'commander';
 import { makeFolder } from '../../base/make-folder.ts';
 import { cleanText } from '../terminal/clean-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import type { Cli } from './cli.ts';
-import { CliError } from './exit-codes.ts';
+import type { Cli } from '../shared/cli.ts';
+import { CliError } from '../shared/exit-codes.ts';
+import { isObjectUrl } from './object-url.ts';
+import type { ObjectDeps } from './open-bucket.ts';
+import { checkWritable, storeBytes } from './store-object.ts';
 
 /** Output flags of a command that downloads bytes. */
 export interface OutputOptions {
@@ -19,20 +22,25 @@ export interface OutputOptions {
 
 export function withOutput(command: Command): Command {
   return command
-    .option('-o, --output <file>', 'write to a file')
-    .option('-f, --force', 'overwrite an existing file');
+    .option('-o, --output <file>', 'write to a file, or to an object: s3://bucket/key')
+    .option('-f, --force', 'overwrite an existing file or object');
 }
 
 /**
- * Writes bytes to the output file, whose folder is created, or to stdout. A new file is removed when the disk is full.
+ * Writes bytes to the output file, whose folder is created, to an object, or to stdout. A new file is removed when the disk is full.
  * @throws CliError for a folder, or for an existing file without `force`
  */
 export async function writeOut(
   bytes: AsyncIterable<Uint8Array>,
   { output, force }: OutputOptions,
-  { terminal, cwd }: Pick<Cli, 'terminal' | 'cwd'>,
+  cli: ObjectDeps & Pick<Cli, 'terminal' | 'cwd'>,
 ): Promise<void> {
+  const { terminal, cwd } = cli;
   if (output === undefined) return print(bytes, terminal);
+  if (isObjectUrl(output)) {
+    await checkWritable(cli, output, force === true);
+    return storeBytes(cli, output, bytes);
+  }
   const path = resolve(cwd, output);
   const isThere = existsSync(path);
   if (isThere && statSync(path).isDirectory())

@@ -1,15 +1,30 @@
-import { BlobError } from '../../core/blob-error.ts';
-import type { BlobWriter } from '../blobs.ts';
-import { createWriter } from '../writer.ts';
 import type { S3Client } from './client.ts';
-import { getSize } from './read.ts';
+import { getSize } from './ranges.ts';
 import { escapeXml, findText } from './xml.ts';
 
 /** Size of all parts but the last: some stores require equal parts, and every store accepts this size. */
-export const partBytes = 8 * 1024 * 1024;
+export const usualPartBytes = 8 * 1024 * 1024;
 
 /** Short, so that a failed write to a silent store ends soon. */
 const abortTimeoutMs = 5_000;
+
+/** Object that does not exist until `commit`. Calls follow one another; after a failed one only `discard` is allowed. */
+export interface S3Upload {
+  /** Bytes held in memory. */
+  bufferedBytes(): number;
+  /** Resolves when the next chunk can be written; `chunk` may then be reused. */
+  write(chunk: Uint8Array): Promise<void>;
+  commit(): Promise<void>;
+  /** Removes everything written so far. */
+  discard(): Promise<void>;
+}
+
+export interface S3UploadOptions {
+  /** At least 5 MiB; an object has at most 10,000 parts. */
+  partBytes?: number;
+  /** Called with the id of a multipart upload, whose parts are billed until it is completed or aborted. */
+  onBegin?: ((id: string) => void) | undefined;
+}
 
 interface Multipart {
   id: string;
@@ -21,7 +36,11 @@ interface Multipart {
  * Writes an object of one part with a single PUT and a larger one as a multipart upload; both are atomic. One part is sent while
  * the next one fills, so an error appears in a later call, at the latest in `commit`.
  */
-export function createUpload(client: S3Client, key: string): BlobWriter {
+export function createUpload(
+  client: S3Client,
+  key: string,
+  { partBytes = usualPartBytes, onBegin }: S3UploadOptions = {},
+): S3Upload {
   let chunks: Uint8Array[] = [];
   let filled = 0;
   let size = 0;
@@ -38,7 +57,11 @@ export function createUpload(client: S3Client, key: string): BlobWriter {
 
   async function sendPart(): Promise<void> {
     await sending;
-    const { id, tags } = (upload ??= { id: await beginUpload(client, key), tags: [] });
+    if (upload === undefined) {
+      upload = { id: await beginUpload(client, key), tags: [] };
+      onBegin?.(upload.id);
+    }
+    const { id, tags } = upload;
     const part = tags.length;
     tags.push('');
     const query = { partNumber: String(part + 1), uploadId: id };
@@ -60,7 +83,7 @@ export function createUpload(client: S3Client, key: string): BlobWriter {
     await (upload && abortUpload(client, key, upload.id, abortTimeoutMs).catch(() => {}));
   }
 
-  return createWriter({
+  return {
     bufferedBytes: () => filled + sendingBytes,
     async write(chunk) {
       for (let from = 0; from < chunk.length;) {
@@ -80,13 +103,14 @@ export function createUpload(client: S3Client, key: string): BlobWriter {
       await completeUpload(client, key, upload, size);
     },
     discard,
-  });
+  };
 }
 
-async function beginUpload(client: S3Client, key: string): Promise<string> {
+/** Begins a multipart upload. @returns its id */
+export async function beginUpload(client: S3Client, key: string): Promise<string> {
   const { body } = await client.send({ method: 'POST', key, query: { uploads: '' } });
   const id = findText(body.toString(), 'UploadId');
-  if (id === undefined) throw protocolError('began an upload without an UploadId');
+  if (id === undefined) throw protocolError(client, 'began an upload without an UploadId');
   return id;
 }
 
@@ -104,7 +128,8 @@ async function completeUpload(
   const query = { uploadId: id };
   const { code } = await client.send({ method: 'POST', key, query, body, accept: ['NoSuchUpload'] });
   if (code === undefined) return;
-  if ((await getSize(client, key)) !== size) throw protocolError('lost an upload before its completion');
+  if ((await getSize(client, key)) !== size)
+    throw protocolError(client, 'lost an upload before its completion');
 }
 
 /** Aborts an upload; does nothing if it is gone. With `timeoutMs` it is tried only once. */
@@ -118,6 +143,6 @@ export async function abortUpload(
   await client.send({ method: 'DELETE', key, query: { uploadId }, accept: ['NoSuchUpload'], ...limit });
 }
 
-function protocolError(what: string): BlobError {
-  return new BlobError('unavailable', `The object store ${what}.`, 'Its log may show the cause.');
+function protocolError(client: S3Client, what: string): Error {
+  return client.toError({ kind: 'other', message: `The object store ${what}.` });
 }

@@ -1,7 +1,7 @@
-import type { Log } from '../../base/log.ts';
-import { networkReason } from '../../base/network-reason.ts';
-import { BlobError } from '../../core/blob-error.ts';
-import type { BucketKeys } from '../../core/bucket-keys.ts';
+import type { Log } from '../base/log.ts';
+import { networkReason } from '../base/network-reason.ts';
+import { BlobError } from '../core/blob-error.ts';
+import type { BucketKeys } from '../core/bucket-keys.ts';
 import { type IssuedKeys, readKeys } from './key-sources.ts';
 
 /** The keys of a bucket, valid at present. */

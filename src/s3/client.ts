@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import aws4 from 'aws4';
 import { Pool } from 'undici';
-import { backoffMs } from '../../base/backoff.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
-import { networkReason } from '../../base/network-reason.ts';
-import type { Random } from '../../base/random.ts';
-import { createSteadyLookup } from '../../base/steady-lookup.ts';
-import { BlobError } from '../../core/blob-error.ts';
-import type { BucketConfig } from '../../core/config.ts';
+import { backoffMs } from '../base/backoff.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { networkReason } from '../base/network-reason.ts';
+import type { Random } from '../base/random.ts';
+import { createSteadyLookup } from '../base/steady-lookup.ts';
+import { BlobError } from '../core/blob-error.ts';
+import type { BucketConfig } from '../core/config.ts';
 import {
   isBusy,
   isKeyRefused,
@@ -17,8 +17,9 @@ import {
   isTransient,
   notS3,
   type Refusal,
-  toFault,
-} from './faults.ts';
+  type S3Problem,
+  explainRefusal,
+} from './problems.ts';
 import type { IssuedKeys } from './key-sources.ts';
 import { createKeys } from './keys.ts';
 import { findText } from './xml.ts';
@@ -46,7 +47,7 @@ export interface S3Answer {
 
 /** Sends signed requests to one bucket and retries transient failures. */
 export interface S3Client {
-  /** @throws BlobError `unavailable`, or ApiError `insufficient_storage` */
+  /** @throws the error that `toError` makes of the problem, or BlobError if the keys cannot be read */
   send(request: S3Request): Promise<S3Answer>;
   /** Removes an object; does nothing if it is missing. */
   remove(key: string): Promise<void>;
@@ -55,6 +56,7 @@ export interface S3Client {
   /** Milliseconds by which the clock of the store is ahead of that of this machine; 0 below a minute. */
   aheadMs(): number;
   readonly bucket: string;
+  toError(problem: S3Problem): Error;
   /** Key in the bucket, with the prefix. */
   objectName(key: string): string;
   /** Reopens a closed client. */
@@ -78,6 +80,8 @@ export interface S3ClientOptions {
   bucket: BucketConfig;
   clock: Clock;
   random: Random;
+  /** Makes the error of a failed request. */
+  toError: (problem: S3Problem) => Error;
   log: Log;
   timeouts?: S3Timeouts;
 }
@@ -108,6 +112,7 @@ export function createS3Client({
   bucket: config,
   clock,
   random,
+  toError,
   log,
   timeouts = defaultTimeouts,
 }: S3ClientOptions): S3Client {
@@ -141,7 +146,8 @@ export function createS3Client({
   /** Signs a request with the SHA-256 of its body, so that the store rejects a corrupted body. */
   function sign({ method, key, query = {}, headers, body }: S3Request, used: IssuedKeys) {
     const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
-    const path = `${root}/${key === undefined ? '' : nameOf(key)}${search && `?${search}`}`;
+    const name = key === undefined ? '' : encodePath(nameOf(key));
+    const path = `${root}/${name}${search && `?${search}`}`;
     const date = new Date(now()).toISOString().replaceAll(/[:-]|\.\d+/g, '');
     const sums = { 'x-amz-date': date, 'x-amz-content-sha256': body ? hash('sha256', body) : emptyBodyHash };
     const request = { service: 's3', region, host, method, path, headers: { ...headers, ...sums } };
@@ -190,13 +196,12 @@ export function createS3Client({
       const isLate = isNewTime && (isTooSkewed(answer) || isUnexplained);
       const isKeyOld = (isKeyRefused(answer) || isUnexplained) && keys.replace(used);
       const retry = isTransient(answer) || isLate || isKeyOld;
-      return { fault: toFault(answer, access), retry, isBusy: isBusy(answer) };
+      return { fault: toError(explainRefusal(answer, access)), retry, isBusy: isBusy(answer) };
     } catch (cause) {
       if (cause instanceof BlobError) return { fault: cause, retry: !signal.aborted };
-      const reason = signal.aborted ? 'this server is stopping' : networkReason(cause, endpoint.host);
+      const reason = signal.aborted ? 'this process is stopping' : networkReason(cause, endpoint.host);
       const message = `The object store cannot be reached: ${reason}.`;
-      const hint = 'Check s3.endpoint, and that the store is running.';
-      return { fault: new BlobError('unavailable', message, hint, { cause }), retry: !signal.aborted };
+      return { fault: toError({ kind: 'unreachable', message, cause }), retry: !signal.aborted };
     }
   }
 
@@ -222,6 +227,7 @@ export function createS3Client({
     // Some stores reject the removal of a missing object.
     remove: async (key) => void (await send({ method: 'DELETE', key, accept: ['NoSuchKey'] })),
     pause,
+    toError,
     aheadMs: () => aheadMs,
     bucket,
     objectName: nameOf,
@@ -235,4 +241,11 @@ export function createS3Client({
       await closed?.destroy();
     },
   };
+}
+
+/** Percent-encodes an object name for a URL, in the form that is signed. */
+function encodePath(name: string): string {
+  return encodeURIComponent(name)
+    .replaceAll('%2F', '/')
+    .replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -1,4 +1,3 @@
-import { BlobError } from '../../core/blob-error.ts';
 import type { S3Client } from './client.ts';
 
 /** Limit of one request, so that a slow reader holds little memory and no connection. */
@@ -9,6 +8,8 @@ export interface ObjectRange {
   bytes: Buffer;
   /** Bytes of the whole object. */
   size: number;
+  /** Changes with the object; undefined for an empty range. */
+  etag?: string;
 }
 
 /** Reads up to `length` bytes of an object; undefined if it is missing. */
@@ -27,10 +28,10 @@ export async function getRange(
     return size === undefined ? undefined : { bytes: Buffer.alloc(0), size };
   }
   const size = /\/(\d+)$/.exec(String(answered['content-range']))?.[1];
-  if (status === 206 && size !== undefined) return { bytes: body, size: Number(size) };
-  if (start === 0 && body.length <= length) return { bytes: body, size: body.length };
-  const message = 'The object store does not support range requests.';
-  throw new BlobError('unavailable', message, 'Use one that does.');
+  const etag = answered['etag'] === undefined ? {} : { etag: String(answered['etag']) };
+  if (status === 206 && size !== undefined) return { bytes: body, size: Number(size), ...etag };
+  if (start === 0 && body.length <= length) return { bytes: body, size: body.length, ...etag };
+  throw client.toError({ kind: 'ranges', message: 'The object store does not support range requests.' });
 }
 
 export async function getSize(client: S3Client, key: string): Promise<number | undefined> {

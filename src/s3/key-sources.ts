@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'undici';
-import type { BucketKeys } from '../../core/bucket-keys.ts';
+import type { BucketKeys } from '../core/bucket-keys.ts';
 import { findText } from './xml.ts';
 
 /** Keys as an origin gave them. */
