@@ -30,6 +30,14 @@ function idsOf(file: string): string[] {
 const runBatch = (...more: string[]) =>
   runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl', ...more], { server, cwd });
 
+const uploadedLines = () =>
+  [...server.files.values()].flatMap(({ text }) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  );
+
 const posts = (path: string) =>
   server.requests.filter((request) => request.method === 'POST' && request.path === path);
 
@@ -155,6 +163,74 @@ describe('an interrupted batch run', () => {
     });
     expect([first.code, posts('/v1/batches').length]).toEqual([0, 1]);
     expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl']);
+  });
+
+  it('with --wrap, asks for the last answer of examples for fine-tuning', async () => {
+    const messages = [
+      { role: 'user', content: 'q' },
+      { role: 'assistant', content: 'a', weight: 1 },
+    ];
+    writeFileSync(
+      join(cwd, 'in.jsonl'),
+      `${JSON.stringify({ messages, id: 7 })}\n${JSON.stringify({ messages, model: 'x' })}\n`,
+    );
+    expect((await runBatch('--wrap')).err).toContain('Line 1 of the input names no model.');
+    expect((await runBatch('--wrap', '--model', 'm')).code).toBe(0);
+    expect(uploadedLines()).toMatchObject([
+      { custom_id: '7', body: { messages: [messages[0]], model: 'm' } },
+      { custom_id: 'line-2', body: { messages, model: 'm' } },
+    ]);
+  });
+
+  it('with --wrap, asks the last question of each conversation of a ChatGPT export', async () => {
+    const node = (id: string, parent: string | null, role: string, text: string, more = {}) => [
+      id,
+      {
+        id,
+        parent,
+        children: [],
+        message: { author: { role }, content: { content_type: 'text', parts: [text] }, ...more },
+      },
+    ];
+    const chat = {
+      title: 'A "chat", [with] brackets',
+      conversation_id: 'c1',
+      current_node: 'e',
+      mapping: Object.fromEntries([
+        ['root', { id: 'root', parent: null, message: null, children: ['h'] }],
+        node('h', 'root', 'system', 'hidden', { metadata: { is_visually_hidden_from_conversation: true } }),
+        node('a', 'h', 'user', 'first\nquestion'),
+        node('x', 'a', 'assistant', 'another branch'),
+        node('b', 'a', 'assistant', 'answer'),
+        node('t', 'b', 'tool', 'found'),
+        node('d', 't', 'user', 'second ü'),
+        node('e', 'd', 'assistant', 'last answer'),
+      ]),
+    };
+    const empty = { id: 'c2', mapping: { root: { message: null, parent: null } } };
+    writeFileSync(
+      join(cwd, 'conversations.json'),
+      `\uFEFF[\n${JSON.stringify(chat, null, 2)},\n${JSON.stringify(empty)}]`,
+    );
+    const run = (...more: string[]) =>
+      runCli(['batch', 'run', 'conversations.json', ...more], { server, cwd });
+    expect((await run()).err).toContain('is one JSON array, not a table.\nWith --wrap and --model');
+    expect((await run('--wrap', '--model', 'm', '-o', 'out.jsonl')).code).toBe(0);
+    expect(uploadedLines()).toEqual([
+      {
+        custom_id: 'c1',
+        method: 'POST',
+        url: '/v1/chat/completions',
+        body: {
+          messages: [
+            { role: 'user', content: 'first\nquestion' },
+            { role: 'assistant', content: 'answer' },
+            { role: 'user', content: 'second ü' },
+          ],
+          model: 'm',
+        },
+      },
+    ]);
   });
 
   it('with --wrap, turns request bodies into batch lines and keeps batch lines', async () => {

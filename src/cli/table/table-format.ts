@@ -50,9 +50,11 @@ export function detectFormat(head: Buffer, name: string): TableFormat {
 }
 
 function notATable(name: string, what: string): CliError {
-  const hint = /zip/.test(what)
-    ? 'A spreadsheet can save a sheet as "CSV UTF-8"; an archive must be unpacked first.'
-    : 'Tables are CSV, TSV, Parquet, or JSON Lines with one object per line.';
+  const hint = /array/.test(what)
+    ? 'With --wrap and --model, batch run makes a request of each item: request bodies, or the conversations of a ChatGPT export.'
+    : /zip/.test(what)
+      ? 'A spreadsheet can save a sheet as "CSV UTF-8"; an archive must be unpacked first.'
+      : 'Tables are CSV, TSV, Parquet, or JSON Lines with one object per line.';
   return new CliError(`${name} is ${what}, not a table.`, hint);
 }
 

@@ -172,7 +172,10 @@ export class Splitter {
 
   #fatal(code: 'invalid_encoding' | 'invalid_json_line', what: string, line?: number): SplitItem {
     this.#over = true;
-    const message = `this looks like ${what}; a batch file is UTF-8 text with one JSON object per line`;
+    const way = /array/.test(what)
+      ? '; use offpeak batch run --wrap for request bodies or a ChatGPT export'
+      : '';
+    const message = `this looks like ${what}; a batch file is UTF-8 text with one JSON object per line${way}`;
     return { fault: { ...(line !== undefined && { line }), code, message }, fatal: true };
   }
 

@@ -1,12 +1,13 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseLine, splitLines } from '../../../base/byte-lines.ts';
+import { type Line, parseLine, splitLines } from '../../../base/byte-lines.ts';
 import { type Fields, parseOrUndefined } from '../../../base/fields.ts';
-import { endpointOfBody, isBareBody } from '../../../wire/batch/bare-body.ts';
+import { splitArray } from '../../../base/split-array.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import { findMember, scanJson } from '../../../wire/json/scan.ts';
 import { keyValue } from '../../shared/commands.ts';
+import { wrapItem } from './wrap-item.ts';
 
 /** Changes that `batch run` makes to every request. */
 export interface Changes {
@@ -14,7 +15,7 @@ export interface Changes {
   model?: string | undefined;
   /** `key=value` pairs; the value is JSON, or else a string. */
   set?: readonly string[] | undefined;
-  /** Turns bare request bodies into batch lines. */
+  /** Turns request bodies and exported conversations, one a line or in one JSON array, into batch lines. */
   wrap?: boolean | undefined;
 }
 
@@ -34,28 +35,61 @@ export async function prepareInput(
   const target = createWriteStream(copy, { mode: 0o600 });
   if (change === undefined) await pipeline(source, target, { signal });
   else
-    await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changeLines(chunks, change), target, {
-      signal,
-    });
+    await pipeline(
+      source,
+      (chunks: AsyncIterable<Uint8Array>) =>
+        changeLines(changes.wrap === true ? splitItems(chunks) : splitLines(chunks), change),
+      target,
+      { signal },
+    );
   return copy;
 }
 
-async function* changeLines(chunks: AsyncIterable<Uint8Array>, change: Change): AsyncGenerator<Uint8Array> {
+type Item = Pick<Line, 'bytes' | 'whole'>;
+
+async function* changeLines(lines: AsyncIterable<Item>, change: Change): AsyncGenerator<Uint8Array> {
   let number = 0;
-  for await (const line of splitLines(chunks)) {
+  for await (const line of lines) {
     number++;
     // Invalid JSON is left to the server, which reports the line.
     const request = parseLine(line.bytes);
-    yield request
-      ? Buffer.from(change(Buffer.from(line.bytes).toString('utf8'), request, number))
-      : line.bytes;
+    const text = request && change(Buffer.from(line.bytes).toString('utf8'), request, number);
+    if (text === '') continue;
+    yield text === undefined ? line.bytes : Buffer.from(text);
     if (line.whole) yield newline;
   }
 }
 
+/** Lines of JSON Lines, or the items of one JSON array as lines. */
+async function* splitItems(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done === true) return;
+  const all = async function* () {
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  };
+  const isArray = /^\uFEFF?\s*\[/.test(Buffer.from(first.value.subarray(0, sniffedBytes)).toString('utf8'));
+  if (!isArray) return yield* splitLines(all());
+  for await (const bytes of splitArray(all()))
+    // Strings have no line breaks in JSON.
+    yield {
+      bytes: Buffer.from(
+        Buffer.from(bytes)
+          .toString('utf8')
+          .replaceAll(/\s*[\r\n]\s*/g, ' ')
+          .trim(),
+      ),
+      whole: true,
+    };
+}
+
+const sniffedBytes = 1000;
+
 const newline = Buffer.from('\n');
 const anySize = { maxDepth: Infinity, maxNodes: Infinity };
 
+/** Returns the changed line, or '' to leave it out. */
 export type Change = (line: string, request: Fields, number: number) => string;
 
 /** Change of a line; undefined without changes. */
@@ -64,7 +98,8 @@ export function toChange({ endpoint, model, set = [], wrap }: Changes): Change |
   if (model !== undefined) body.set('model', JSON.stringify(model));
   if (body.size === 0 && endpoint === undefined && wrap !== true) return undefined;
   return (given, request, number) => {
-    const line = wrap === true ? wrapBody(given, request, number) : given;
+    const line = wrap === true ? wrapItem(given, request, { number, hasModel: model !== undefined }) : given;
+    if (line === '') return '';
     const scan = scanJson(line, anySize);
     const edits: Edits = new Map(endpoint === undefined ? [] : [['url', JSON.stringify(endpoint)]]);
     const member = findMember(scan, 'body');
@@ -72,15 +107,6 @@ export function toChange({ endpoint, model, set = [], wrap }: Changes): Change |
       edits.set('body', editMembers(line.slice(member.start, member.end), body));
     return editMembers(line, edits, scan);
   };
-}
-
-/** Wraps a bare request body as a batch line, with the endpoint inferred from its fields. Batch lines are unchanged. */
-function wrapBody(line: string, request: Fields, number: number): string {
-  if (!isBareBody(request)) return line;
-  const { custom_id: own } = request;
-  const id = JSON.stringify(own ?? `line-${number}`);
-  const body = own === undefined ? line : editMembers(line, new Map([['custom_id', null]]));
-  return `{"custom_id":${id},"method":"POST","url":"${endpointOfBody(request)}","body":${body.trim()}}`;
 }
 
 /** Fields of `--set`. */

@@ -53,7 +53,10 @@ export function withRunOptions(command: Command): Command {
     .option('--model <id>', 'model of every request, overriding its line')
     .option('--set <key=value...>', 'field to set in every request, such as temperature=0')
     .option('--endpoint <path>', 'endpoint of every request (default: that of the first line)')
-    .option('--wrap', 'treat each line as a request body, such as {"messages": [...]}')
+    .option(
+      '--wrap',
+      'make requests of bodies such as {"messages": [...]}, one a line or in a JSON array, or of a ChatGPT export',
+    )
     .addOption(
       new Option(
         '--prompt <template>',

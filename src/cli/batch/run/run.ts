@@ -43,7 +43,7 @@ After an interruption, run the same command again to resume the same batches.`,
 
 async function isTable(cli: Cli, input: string, options: RunOptions): Promise<boolean> {
   if (rowOptions.some((name) => options[name] !== undefined)) return true;
-  if (input === '-') return false;
+  if (input === '-' || options.wrap === true) return false;
   const named = formatOfName(input);
   if (named !== undefined) return named !== 'jsonl';
   const head = isObjectUrl(input)
