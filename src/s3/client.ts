@@ -101,6 +101,9 @@ const pauses = { initialMs: 200, maxMs: 5_000 };
 const maxConnections = 64;
 const emptyBodyHash = hash('sha256', '');
 
+const clocksDiffer =
+  'The clock of this machine differs from that of the object store, whose time is used for its requests. Synchronize it with NTP.';
+
 interface Failure {
   fault: Error;
   retry: boolean;
@@ -136,10 +139,7 @@ export function createS3Client({
     const next = Math.abs(found) < minDifferenceMs ? 0 : found;
     if (Math.abs(next - aheadMs) < minDifferenceMs) return false;
     aheadMs = next;
-    log.warn(
-      { seconds: Math.round(next / 1_000), host },
-      'The clock of the object store is ahead of that of this machine.',
-    );
+    if (next !== 0) log.warn({ host, ahead_seconds: Math.round(next / 1_000) }, clocksDiffer);
     return true;
   }
 
