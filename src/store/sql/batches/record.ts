@@ -141,7 +141,7 @@ async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> 
     );
 }
 
-/** Makes complete batches ready to close, and ends complete groups: they write no result files, and nobody follows them. */
+/** Makes complete batches ready to close, and ends complete groups, which have neither result files nor events. */
 async function endComplete(q: Queries, counts: readonly Count[], now: number): Promise<void> {
   const complete = counts.filter(isComplete).map(({ batch }) => batch.id);
   const groups = complete.filter(isGroup);
