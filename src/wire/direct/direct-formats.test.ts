@@ -27,6 +27,7 @@ describe('a request', () => {
     ['rerank', { query: 'q', documents: ['a', { text: 'b' }], top_n: 9, return_documents: false }],
     ['rerank', { query: 'q', documents: ['a'], top_n: null, return_documents: null }],
     ['score', { text_1: 'a', text_2: 'b' }],
+    ['score', { text_1: 'a', text_2: 'b', queries: null, documents: null }],
     ['score', { text_1: 'a', text_2: ['b', 'c'] }],
     ['score', { queries: ['a', 'b'], documents: ['c', 'd'] }],
     ['moderations', { input: 'a' }],

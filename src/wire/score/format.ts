@@ -10,7 +10,7 @@ import { scoredTexts, type ScoreRequest, type Scores } from './score.ts';
 const maxPairs = 10_000;
 
 const texts = (description: string) => ({
-  type: ['string', 'array'],
+  type: ['string', 'array', 'null'],
   description,
   expected: 'a string or an array of strings',
   minLength: 1,
@@ -36,12 +36,14 @@ const requestSchema = t.object(
   { title: 'ScoreRequest', ...t.known('user', ...scoringEngineFields) },
 );
 
+const isGiven = (value: unknown) => value !== undefined && value !== null;
+
 /** Rules that the schema cannot express: one pair of names, and lists that match. */
 function checkPairs(request: ScoreRequest, add: AddFault): void {
-  const named = pairs.filter((names) => names.some((name) => request[name] !== undefined));
+  const named = pairs.filter((names) => names.some((name) => isGiven(request[name])));
   const [names = pairs[0]] = named;
   if (named.length > 1) return add(names[0], 'expected either text_1 and text_2, or queries and documents');
-  const missing = names.filter((name) => request[name] === undefined);
+  const missing = names.filter((name) => !isGiven(request[name]));
   for (const name of missing) add(name, 'required, but missing');
   if (missing.length > 0) return;
   const { first, second } = scoredTexts(request);

@@ -2,10 +2,10 @@ import type { DirectRequest } from '../shared/direct-format.ts';
 
 /** Body of `POST /v1/score`, as of vLLM: two lists under either pair of names. */
 export interface ScoreRequest extends DirectRequest {
-  text_1?: string | readonly string[];
-  text_2?: string | readonly string[];
-  queries?: string | readonly string[];
-  documents?: string | readonly string[];
+  text_1?: string | readonly string[] | null;
+  text_2?: string | readonly string[] | null;
+  queries?: string | readonly string[] | null;
+  documents?: string | readonly string[] | null;
 }
 
 /** Scores as an engine rates them. */
@@ -23,6 +23,6 @@ export interface ScoredTexts {
 
 /** Texts of a checked request. */
 export function scoredTexts({ text_1, text_2, queries, documents }: ScoreRequest): ScoredTexts {
-  const listed = (texts: string | readonly string[] = []) => (typeof texts === 'string' ? [texts] : texts);
-  return { first: listed(text_1 ?? queries), second: listed(text_2 ?? documents) };
+  const listed = (texts: string | readonly string[]) => (typeof texts === 'string' ? [texts] : texts);
+  return { first: listed(text_1 ?? queries ?? []), second: listed(text_2 ?? documents ?? []) };
 }

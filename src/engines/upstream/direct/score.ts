@@ -13,8 +13,8 @@ export const scoreCodec: DirectCodec<ScoreRequest, Scores> = {
   members: named('model text_1 text_2'),
 
   edit({ queries, documents }, edits) {
-    if (queries !== undefined) edits.set('text_1', JSON.stringify(queries));
-    if (documents !== undefined) edits.set('text_2', JSON.stringify(documents));
+    if (queries) edits.set('text_1', JSON.stringify(queries));
+    if (documents) edits.set('text_2', JSON.stringify(documents));
   },
 
   expect(request) {
@@ -39,7 +39,7 @@ export const scoreByRerankCodec: DirectCodec<ScoreRequest, Scores> = {
     const [query] = first;
     if (first.length > 1)
       throw invalid(
-        request.text_1 === undefined ? 'queries' : 'text_1',
+        request.text_1 ? 'text_1' : 'queries',
         `expected one text, got ${first.length}: the server of this model scores one text against others`,
       );
     edits.set('query', JSON.stringify(query)).set('documents', JSON.stringify(second));
