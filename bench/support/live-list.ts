@@ -88,7 +88,9 @@ export async function openLiveList({ offpeak, upstream, page, keys }: Watched, l
       `{ const box = document.querySelector('table[aria-rowcount]').parentElement; box.scrollTo(0, ${place}); }`,
     );
   await page.locator('table[aria-rowcount]').waitFor();
-  while ((await page.locator(`table[aria-rowcount="${batches + 1}"]`).count()) === 0) {
+  // The batch of the jumps may be in the list, too.
+  const rows = async () => Number(await page.locator('table[aria-rowcount]').getAttribute('aria-rowcount'));
+  while ((await rows()) <= batches) {
     await scrollTo('box.scrollHeight');
     await page.waitForTimeout(50);
   }
