@@ -601,7 +601,7 @@ describe('what is wrong', () => {
     ['no window', 'batch: { windows: {} }\n', 'batch.windows: expected an object of windows'],
     ['windows in a list', 'batch: { windows: [1h] }\n', 'batch.windows: expected an object of windows'],
     [
-      'a window that is no duration',
+      'a window that is not a duration',
       'batch: { windows: { soon: 0.5 } }\n',
       'batch.windows.soon: expected a duration as the name of a window, found "soon"',
     ],

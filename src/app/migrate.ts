@@ -4,7 +4,7 @@ import { createLog, secretsOf } from './log.ts';
 
 /**
  * Migrates the tables of the Postgres that a configuration names. Servers of the installation may run meanwhile.
- * @returns the version of its tables, and what the log names it
+ * @returns version and name of the latest migration
  * @throws StoreError as a start of the server
  */
 export async function migratePostgres(config: Config): Promise<{ version: number; name: string }> {

@@ -6,7 +6,7 @@ import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig
 import { flavors, saltedFlavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
-import { flavorOf, memberName, checkPlaceholders } from './flavor.ts';
+import { checkPlaceholders, flavorOf, headerToken, memberName } from './flavor.ts';
 import { configKeys } from './keys.ts';
 import { routerOf } from './router.ts';
 import { existingFile, withLocation, type ConfigContext, omitUndefined } from './context.ts';
@@ -151,7 +151,7 @@ export function headers(at: SourceValue, check: Checker): Record<string, string>
   const found: Record<string, string> = {};
   for (const [name, field] of at.value) {
     const text = check.text(field);
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || reserved.test(name.toLowerCase()))
+    if (!headerToken.test(name) || reserved.test(name.toLowerCase()))
       check.fail(field, 'is not a header that can be set');
     else if (text !== undefined && !/^[\x20-\x7e]*$/.test(text))
       check.fail(field, 'must be printable characters');

@@ -20,9 +20,8 @@ export function flavorOf(
   const fields = check.object(at, configKeys.flavor);
   const list = (each: SourceValue | undefined, pattern?: RegExp) =>
     (check.list(each) ?? []).flatMap((item) => memberName(item, check, pattern) ?? []);
-  const [header, scheme] = [check.text(fields.auth_header), check.word(fields.auth_scheme)];
-  if (header !== undefined && !/^[\w!#$%&'*+.^`|~-]+$/.test(header))
-    check.fail(fields.auth_header!, 'is not a valid header name');
+  const header = fields.auth_header && headerName(fields.auth_header, check);
+  const scheme = check.word(fields.auth_scheme);
   const usage = check.object(fields.usage, usageFigures);
   return {
     flavor: check.choice(fields.like, flavors) ?? 'generic',
@@ -35,7 +34,7 @@ export function flavorOf(
         moderations: path(fields.moderations_path, check),
       }),
       ...(header !== undefined
-        ? { auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' } }
+        ? { auth: { header, scheme: scheme ? `${scheme} ` : '' } }
         : scheme !== undefined && { auth: { scheme: `${scheme} ` } }),
       fields: list(fields.fields),
       names: pairs(fields.rename, check, (each) => memberName(each, check)),
@@ -110,4 +109,14 @@ export function memberName(at: SourceValue, check: Checker, pattern = /^[A-Za-z_
   const found = check.text(at);
   if (found === undefined || pattern.test(found)) return found;
   return check.fail(at, 'must be the name of a request field', 'For example service_tier.');
+}
+
+/** Characters of a header name (RFC 9110, `token`). */
+export const headerToken = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Name of a header, in lower case. */
+export function headerName(at: SourceValue, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (found === undefined || headerToken.test(found)) return found?.toLowerCase();
+  return check.fail(at, 'is not a valid header name');
 }

@@ -1,5 +1,6 @@
 import { routerKinds, type Router } from '../core/router.ts';
 import { omitUndefined } from './context.ts';
+import { headerName } from './flavor.ts';
 import { configKeys } from './keys.ts';
 import type { Checker, SourceValue } from './source-value.ts';
 
@@ -32,12 +33,6 @@ export function routerOf(at: SourceValue, check: Checker): Router | undefined {
   if (named && router.objectiveHeaders.length === 0)
     check.fail(named, `a router of kind ${kind} reads no objective`, 'Name its objective_headers.');
   return router;
-}
-
-function headerName(at: SourceValue, check: Checker): string | undefined {
-  const found = check.text(at);
-  if (found === undefined || /^[\w!#$%&'*+.^`|~-]+$/.test(found)) return found?.toLowerCase();
-  return check.fail(at, 'is not a valid header name');
 }
 
 function word(at: SourceValue | undefined, check: Checker): string | undefined {

@@ -57,15 +57,20 @@ export function workByModel(
   });
 }
 
+/** Batches in the order of their deadlines, each with its tokens and those of the batches before it. */
+function inDeadlineOrder(work: readonly BatchWork[]): { msLeft: number; due: number }[] {
+  let due = 0;
+  return work
+    .toSorted((a, b) => a.msLeft - b.msLeft)
+    .map(({ msLeft, tokens }) => ({ msLeft, due: (due += tokens) }));
+}
+
 /** Seconds to spare of the batch with the least, if batches run in the order of their deadlines. */
 function leastSlack(work: readonly BatchWork[], rate: number): number {
-  let ahead = 0;
-  let least = Number.POSITIVE_INFINITY;
-  for (const { tokens, msLeft } of work.toSorted((a, b) => a.msLeft - b.msLeft)) {
-    ahead += tokens;
-    least = Math.min(least, msLeft / 1_000 - ahead / rate);
-  }
-  return least;
+  return inDeadlineOrder(work).reduce(
+    (least, { msLeft, due }) => Math.min(least, msLeft / 1_000 - due / rate),
+    Number.POSITIVE_INFINITY,
+  );
 }
 
 /** Work with less time left counts as due in a minute: a batch at its end, or one whose window has no more hours of its model. */
@@ -73,13 +78,10 @@ const leastMsLeft = 60_000;
 
 /** Tokens per second at which the batches end in their windows, if they run in the order of their deadlines. */
 function neededRate(work: readonly BatchWork[]): number {
-  let ahead = 0;
-  let needed = 0;
-  for (const { tokens, msLeft } of work.toSorted((a, b) => a.msLeft - b.msLeft)) {
-    ahead += tokens;
-    needed = Math.max(needed, (ahead * 1_000) / Math.max(msLeft, leastMsLeft));
-  }
-  return needed;
+  return inDeadlineOrder(work).reduce(
+    (needed, { msLeft, due }) => Math.max(needed, (due * 1_000) / Math.max(msLeft, leastMsLeft)),
+    0,
+  );
 }
 
 function sumOf(work: readonly BatchWork[], field: 'requests' | 'tokens'): number {

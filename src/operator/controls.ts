@@ -63,6 +63,12 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
       log.warn({ err: error }, 'could not read the pauses, drains and caps; the last ones stay in force'),
   );
 
+  /** Writes a change, and puts it into force in this process. */
+  async function write(actor: Actor, change: (by: { actor: Actor; at: number }) => Promise<unknown>) {
+    await change({ actor, at: clock.now() });
+    await poll.refresh();
+  }
+
   return {
     get pauses() {
       return current.pauses;
@@ -75,31 +81,17 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
     },
     pausing: (orgId, model) => findPause(current.pauses, { orgId, model }),
     async pause(scope, actor) {
-      await store.controls.pause(scope, { actor, at: clock.now() });
-      await poll.refresh();
+      await write(actor, (by) => store.controls.pause(scope, by));
       return current.pauses;
     },
     async resume(scope, actor) {
-      await store.controls.resume(scope, { actor, at: clock.now() });
-      await poll.refresh();
+      await write(actor, (by) => store.controls.resume(scope, by));
       return current.pauses;
     },
-    async drain(replica, actor) {
-      await store.controls.drain(replica, { actor, at: clock.now() });
-      await poll.refresh();
-    },
-    async undrain(id, actor) {
-      await store.controls.undrain(id, { actor, at: clock.now() });
-      await poll.refresh();
-    },
-    async cap(replica, actor) {
-      await store.controls.cap(replica, { actor, at: clock.now() });
-      await poll.refresh();
-    },
-    async uncap(id, actor) {
-      await store.controls.uncap(id, { actor, at: clock.now() });
-      await poll.refresh();
-    },
+    drain: (replica, actor) => write(actor, (by) => store.controls.drain(replica, by)),
+    undrain: (id, actor) => write(actor, (by) => store.controls.undrain(id, by)),
+    cap: (replica, actor) => write(actor, (by) => store.controls.cap(replica, by)),
+    uncap: (id, actor) => write(actor, (by) => store.controls.uncap(id, by)),
     onChange: (listener) => void listeners.push(listener),
     start: () => poll.start(),
     stop: () => poll.stop(),

@@ -6,7 +6,7 @@ type Env = Record<string, string | undefined>;
 /** Settings of a profile, such as `aws_access_key_id`. */
 export type AwsProfile = Partial<Record<string, string>>;
 
-/** Profile of AWS_PROFILE, or the default one, from the files that `aws configure` writes. Empty if there is none. */
+/** Profile that AWS_PROFILE names, or `default`, in the files that `aws configure` writes; empty if neither file has it. */
 export function readAwsProfile(env: Env): AwsProfile {
   const name = profileName(env);
   const home = env.HOME || env.USERPROFILE;

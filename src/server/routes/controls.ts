@@ -75,13 +75,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Undrain Replica',
     summary: 'Send requests to a server again, unless the configuration drains it',
     answer: replicaSchema,
-    async handle(incoming, services) {
-      const { param } = incoming;
-      const { id, report } = findReplica(services, param);
-      await services.controls.undrain(id, actorOf(incoming));
-      // One that no process lists is gone now.
-      return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
-    },
+    handle: endControl('undrain'),
   },
   {
     // The same cap again keeps the first time.
@@ -107,14 +101,19 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Uncap Replica',
     summary: 'Use all slots of a server again',
     answer: replicaSchema,
-    async handle(incoming, services) {
-      const { param } = incoming;
-      const { id, report } = findReplica(services, param);
-      await services.controls.uncap(id, actorOf(incoming));
-      return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
-    },
+    handle: endControl('uncap'),
   },
 ]);
+
+/** Handler that ends a drain or a cap. */
+function endControl(change: 'undrain' | 'uncap'): MountedRoute['handle'] {
+  return async (incoming, services) => {
+    const { id, report } = findReplica(services, incoming.param);
+    await services.controls[change](id, actorOf(incoming));
+    // A server that no process lists is gone now.
+    return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
+  };
+}
 
 /** Handler of a change, which answers with the pauses in force. */
 function changePauses(change: 'pause' | 'resume'): MountedRoute['handle'] {

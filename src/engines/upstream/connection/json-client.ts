@@ -40,21 +40,20 @@ export function createJsonClient({ transport, pathOf, context, repairs, router }
   const sent = ([body, call, headers = []]: How) =>
     [body, call.signal, [...callHeaders(call, router), ...headers]] as const;
 
+  const postForList = (path: string, listName: string | undefined, ...how: How): Promise<JsonReply> =>
+    transport()
+      .post(pathOf(path), ...sent(how))
+      .then((reply) => parse(reply, listName));
+
   return {
     context,
     repairs,
 
     /** @throws ApiError for an error status or an error in the body */
-    post: (path: string, ...how: How): Promise<JsonReply> =>
-      transport()
-        .post(pathOf(path), ...sent(how))
-        .then((reply) => parse(reply)),
+    post: (path: string, ...how: How): Promise<JsonReply> => postForList(path, undefined, ...how),
 
     /** As `post`. An answer that is a list becomes an object with a member of this name, unless that is undefined. */
-    postForList: (path: string, listName: string | undefined, ...how: How): Promise<JsonReply> =>
-      transport()
-        .post(pathOf(path), ...sent(how))
-        .then((reply) => parse(reply, listName)),
+    postForList,
 
     /** Posts a request for a stream. Some servers reply with an error or with the whole answer. @throws like `post` */
     async postStreaming(path: string, ...how: How): Promise<OpenedReply> {
