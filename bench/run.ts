@@ -10,6 +10,7 @@ import { consoleMemory } from './console-memory.ts';
 import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { flex } from './flex.ts';
+import { growth } from './growth.ts';
 import { healthz } from './healthz.ts';
 import { inline } from './inline.ts';
 import { latency } from './latency.ts';
@@ -43,6 +44,7 @@ const workloads = [
   surfaces,
   stream,
   latency,
+  growth,
   healthz,
   restart,
   prefix,
