@@ -13,7 +13,6 @@ import {
   isBusy,
   isKeyRefused,
   isPage,
-  isTooSkewed,
   isTransient,
   notS3,
   type Refusal,
@@ -191,9 +190,11 @@ export function createS3Client({
       const isNewTime = compareClocks(answer.headers);
       if ('body' in answer) return answer;
       const access = { host, bucket, region, accessKey: used.accessKeyId };
+      const isRefused = [400, 403].includes(answer.status);
+      // Some stores have no code of their own for a wrong time.
+      const isLate = isNewTime && isRefused;
       // The answer to HEAD has no code.
-      const isUnexplained = request.method === 'HEAD' && [400, 403].includes(answer.status);
-      const isLate = isNewTime && (isTooSkewed(answer) || isUnexplained);
+      const isUnexplained = request.method === 'HEAD' && isRefused;
       const isKeyOld = (isKeyRefused(answer) || isUnexplained) && keys.replace(used);
       const retry = isTransient(answer) || isLate || isKeyOld;
       return { fault: toError(explainRefusal(answer, access)), retry, isBusy: isBusy(answer) };

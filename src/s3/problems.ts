@@ -25,7 +25,7 @@ export function isBusy({ status, code }: Refusal): boolean {
 }
 
 /** True if the store rejected the date of the signature. */
-export function isTooSkewed({ code }: Refusal): boolean {
+function isTooSkewed({ code }: Refusal): boolean {
   return code === 'RequestTimeTooSkewed' || code === 'RequestExpired';
 }
 

@@ -27,10 +27,12 @@ export async function getRange(
     const size = await getSize(client, key);
     return size === undefined ? undefined : { bytes: Buffer.alloc(0), size };
   }
-  const size = /\/(\d+)$/.exec(String(answered['content-range']))?.[1];
+  const [, from, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(String(answered['content-range'])) ?? [];
   const etag = answered['etag'] === undefined ? {} : { etag: String(answered['etag']) };
-  if (status === 206 && size !== undefined) return { bytes: body, size: Number(size), ...etag };
-  if (start === 0 && body.length <= length) return { bytes: body, size: body.length, ...etag };
+  // rclone sends a range with status 200.
+  if (Number(from) === start && body.length <= length) return { bytes: body, size: Number(size), ...etag };
+  if (from === undefined && start === 0 && body.length <= length)
+    return { bytes: body, size: body.length, ...etag };
   throw client.toError({ kind: 'ranges', message: 'The object store does not support range requests.' });
 }
 

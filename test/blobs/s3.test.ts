@@ -44,6 +44,8 @@ beforeEach(() => {
   store.requests.length = 0;
   store.fault = () => undefined;
   store.maxPage = 1000;
+  store.ranges = 'partial';
+  store.skewed = { status: 403, code: 'RequestTimeTooSkewed' };
   const began = Date.now();
   store.now = () => clock.now();
   store.sessionToken = undefined;
@@ -343,6 +345,13 @@ describe('a store whose clock differs', () => {
     },
   );
 
+  test('is asked again with its own time, also where its refusal has no code of its own', async () => {
+    store.skewed = { status: 400, code: 'AccessDenied' };
+    store.now = () => clock.now() + 2 * hour;
+    await make().start();
+    expect(store.requests.filter((each) => each.startsWith('PUT'))).toHaveLength(1);
+  });
+
   test('still removes only uploads that are a day old', async () => {
     const blobs = await open();
     const writer = await blobs.create(name);
@@ -394,6 +403,15 @@ test('ranges close together are one request, distant ones are separate', async (
   const found = await blobs.slices(name, places);
   expect(found.every((each, at) => bytes.subarray(places[at]!.offset).indexOf(each) === 0)).toBe(true);
   expect(store.requests).toHaveLength(3);
+});
+
+test('ranges are read from a store that sends them with status 200', async () => {
+  store.ranges = 'status 200';
+  const blobs = await open();
+  const bytes = pattern(2_500_000);
+  await put(blobs, name, bytes);
+  expect(bytes.equals(await collect(await blobs.read(name)))).toBe(true);
+  expect(bytes.subarray(7, 17).equals(await blobs.slice(name, 7, 10))).toBe(true);
 });
 
 test('a listing of many pages contains each blob of the store once', async () => {
@@ -457,6 +475,12 @@ describe('a start', () => {
       message: expect.stringContaining('The object store cannot be reached: the connection to 127.0.0.1'),
       hint: expect.stringContaining('s3.endpoint'),
     });
+  });
+
+  test('is refused by a store that ignores ranges', async () => {
+    store.ranges = 'ignored';
+    await expect(make().start()).rejects.toThrow('does not support range requests');
+    expect(keys()).toEqual([]);
   });
 
   test('that cannot read its probe leaves nothing', async () => {

@@ -25,6 +25,10 @@ export interface ObjectStore {
   now: () => number;
   /** Chooses the fault of a request. */
   fault: (request: string) => ObjectStoreFault | undefined;
+  /** Answer to a request for a range: 206, with status 200 as rclone does, or the whole object. */
+  ranges: 'partial' | 'status 200' | 'ignored';
+  /** Status and code for a request with a wrong time. */
+  skewed: { status: number; code: string };
   /** Maximum entries per page of a listing. */
   maxPage: number;
   close(): Promise<void>;
@@ -67,6 +71,8 @@ export async function startObjectStore(): Promise<ObjectStore> {
     sessionToken: undefined,
     now: Date.now,
     fault: () => undefined,
+    ranges: 'partial',
+    skewed: { status: 403, code: 'RequestTimeTooSkewed' },
     maxPage: 1000,
     async close() {
       server.closeAllConnections();
@@ -130,11 +136,12 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const { body: content } = find(key);
     if (method === 'HEAD') return { headers: { 'content-length': String(content.length) } };
     const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(String(headers.range)) ?? [];
-    if (start === undefined) return { body: content };
+    if (start === undefined || store.ranges === 'ignored') return { body: content };
     if (Number(start) >= content.length) throw new StoreError(416, 'InvalidRange');
     const part = content.subarray(Number(start), Number(end) + 1);
     const range = `bytes ${start}-${Number(start) + part.length - 1}/${content.length}`;
-    return { status: 206, headers: { 'content-range': range, etag: tagOf(content) }, body: part };
+    const status = store.ranges === 'partial' ? 206 : 200;
+    return { status, headers: { 'content-range': range, etag: tagOf(content) }, body: part };
   }
 
   function find(key: string) {
@@ -215,7 +222,7 @@ function check(
   { method, url, headers }: IncomingMessage,
   body: Buffer,
   { region }: BucketConfig,
-  { sessionToken, now }: ObjectStore,
+  { sessionToken, now, skewed }: ObjectStore,
 ): void {
   const [, key, day, scope, names = '', signature] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d+)\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(
@@ -224,7 +231,7 @@ function check(
   if (key !== accessKey) throw new StoreError(403, 'InvalidAccessKeyId');
   if (headers['x-amz-security-token'] !== sessionToken) throw new StoreError(403, 'InvalidToken');
   const dated = Date.parse(String(headers['x-amz-date']).replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:'));
-  if (!(Math.abs(dated - now()) < 900_000)) throw new StoreError(403, 'RequestTimeTooSkewed');
+  if (!(Math.abs(dated - now()) < 900_000)) throw new StoreError(skewed.status, skewed.code);
   if (scope !== `${region}/s3/aws4_request`) throw new StoreError(400, 'AuthorizationHeaderMalformed');
   const sum = createHash('sha256').update(body).digest('hex');
   if (headers['x-amz-content-sha256'] !== sum) throw new StoreError(400, 'XAmzContentSHA256Mismatch');

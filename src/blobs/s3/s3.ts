@@ -23,6 +23,7 @@ const probeTimeoutMs = 5_000;
 /** Reading a gap of this size costs less than a second request. */
 const gapBytes = 256 * 1024;
 const probeKey = 'ping';
+const probeBody = Buffer.from('ok');
 const labelKey = 'installation';
 
 /**
@@ -67,7 +68,7 @@ export function createS3Blobs({ log, clock, ...options }: Omit<S3ClientOptions, 
     readRanges(ranges, gapBytes, (offset, length) => readExactly(name, offset, length));
 
   const probe = async () => {
-    await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.'), timeoutMs: probeTimeoutMs });
+    await client.send({ method: 'PUT', key: probeKey, body: probeBody, timeoutMs: probeTimeoutMs });
     probedAt = clock.monotonic();
   };
 
@@ -157,12 +158,12 @@ export function createS3Blobs({ log, clock, ...options }: Omit<S3ClientOptions, 
 
 async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
-/** Uses each needed permission once, so that start-up reports a missing one. */
+/** Uses each needed permission once, and a range, so that start-up reports what is missing. */
 async function checkAccess(client: S3Client): Promise<void> {
   await listObjects(client, '', 1).next();
-  await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') });
+  await client.send({ method: 'PUT', key: probeKey, body: probeBody });
   try {
-    await getRange(client, probeKey, 0, 1);
+    await getRange(client, probeKey, 1, 1);
   } finally {
     await client.remove(probeKey);
   }
