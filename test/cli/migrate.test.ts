@@ -24,7 +24,7 @@ it.skipIf(!postgres)('migrates an empty Postgres once, also if two run together'
   const again = await migrate(['--database', url]);
   expect([again.code, again.out]).toEqual([
     0,
-    expect.stringContaining(`The tables have version ${version} (`),
+    expect.stringContaining(`The tables are migrated up to version ${version} (`),
   ]);
   const client = new Client(url);
   await client.connect();

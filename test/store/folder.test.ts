@@ -225,6 +225,7 @@ describe('a start reports the cause when', () => {
     await filled();
     const database = new DatabaseSync(path);
     database.exec("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+    database.exec('UPDATE schema_support SET oldest = 99');
     database.close();
     const error = await failing();
     expect(error.code).toBe('newer_schema');

@@ -317,6 +317,7 @@ function faultTests(postgres: PostgresServer): void {
       const db = openPostgres(url, silent);
       await migrate(db);
       await db.all("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+      await db.all('UPDATE schema_support SET oldest = 99');
       await db.close();
       expect((await starting(url)).code).toBe('newer_schema');
     });
@@ -362,7 +363,7 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all([store.stop(), beside.close()]);
   });
 
-  test('F50: a process continues while a newer version migrates the schema, and is refused only at its next start', async () => {
+  test('F50: a process continues while a newer version migrates the schema, and starts again until that version drops its support', async () => {
     const url = await postgres.createDatabase();
     const store = createPostgresStore({ url, log: silent });
     await store.start();
@@ -386,8 +387,17 @@ function faultTests(postgres: PostgresServer): void {
       [true, 1, 2],
       [true, 1, 3],
     ]);
-    const again = createPostgresStore({ url, log: silent });
-    await expect(again.start()).rejects.toMatchObject({ code: 'newer_schema' });
+    const warnings: string[] = [];
+    const log = { ...silent, warn: (_fields: object, message: string) => void warnings.push(message) };
+    const again = createPostgresStore({ url, log });
+    await again.start();
+    expect(warnings).toEqual([expect.stringContaining('A newer version of Offpeak has migrated')]);
+    await again.stop();
+    const contract = ['UPDATE schema_support SET oldest = 99'];
+    const last = { version: next.version + 1, name: 'last', statements: () => contract };
+    await migrate(newer, [...migrations, next, last]);
+    const refused = createPostgresStore({ url, log: silent });
+    await expect(refused.start()).rejects.toMatchObject({ code: 'newer_schema' });
     await Promise.all([store.stop(), newer.close()]);
   });
 

@@ -364,6 +364,8 @@ CREATE INDEX responses_by_request ON responses (request_id) WHERE request_id IS 
 
 CREATE INDEX responses_unfinished ON responses (alive_until, id) WHERE alive_until IS NOT NULL;
 
+CREATE TABLE schema_support (oldest integer PRIMARY KEY);
+
 CREATE TABLE schema_version (
   version integer PRIMARY KEY,
   name text NOT NULL,

@@ -105,13 +105,25 @@ describe('the schema', () => {
     const db = open();
     await migrate(db);
     await db.all("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+    await db.all('UPDATE schema_support SET oldest = 98');
     const before = await dumpSchema(db);
     await expect(migrate(db)).rejects.toMatchObject({
       name: 'StoreError',
       code: 'newer_schema',
-      message: expect.stringMatching(/schema version 99; this version of Offpeak knows versions up to \d+/),
+      message: expect.stringMatching(
+        /schema version 99, which supports .* from schema version 98; this one has \d+/,
+      ),
       hint: expect.stringContaining('Nothing was changed'),
     });
+    expect(await dumpSchema(db)).toBe(before);
+  });
+
+  test('of a newer version that supports this one is left unchanged', async () => {
+    const db = open();
+    await migrate(db);
+    await db.all("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
+    const before = await dumpSchema(db);
+    expect(await migrate(db)).toBe(99);
     expect(await dumpSchema(db)).toBe(before);
   });
 

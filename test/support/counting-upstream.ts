@@ -7,6 +7,8 @@ export interface CountingUpstream extends FakeUpstream {
   /** Number of calls by prompt. */
   calls: Map<string, number>;
   total(): number;
+  /** Number of calls by the header `x-server`. */
+  byServer: Map<string, number>;
   /** Number of calls that are answered before `release`. */
   holdAfter: number;
   /** True while a call with this `x-server` header is held. */
@@ -21,6 +23,7 @@ export interface CountingUpstream extends FakeUpstream {
  */
 export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<CountingUpstream> {
   const calls = new Map<string, number>();
+  const byServer = new Map<string, number>();
   const held = new Map<() => void, string | string[] | undefined>();
   let asked = 0;
   const path = `/${randomUUID()}/v1`;
@@ -33,6 +36,8 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
     if (prompt === 'Hi') return send(response, 200, completion('Hello'));
     calls.set(prompt, (calls.get(prompt) ?? 0) + 1);
     asked++;
+    const server = String(received.headers['x-server']);
+    byServer.set(server, (byServer.get(server) ?? 0) + 1);
     const { prompt_tokens, completion_tokens, cached } = tokensFor(prompt);
     const usage = {
       prompt_tokens,
@@ -51,6 +56,7 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
   const counting: CountingUpstream = Object.assign(upstream, {
     url: `http://127.0.0.1:${upstream.port}${path}`,
     calls,
+    byServer,
     total: () => asked,
     holdAfter: Infinity,
     holds: (server: string) => [...held.values()].includes(server),

@@ -9,9 +9,7 @@ import type { Api } from './api.ts';
 
 export const processKey = 'test-key-0123456789-abcdefghijklmnop';
 export const adminKey = 'test-admin-0123456789-abcdefghijklmnop';
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const exitWithParent = new URL('exit-with-parent.ts', import.meta.url).href;
-const directedEngine = new URL('scripted/install.ts', import.meta.url).href;
+const checkout = new URL('../../', import.meta.url);
 
 export interface Exit {
   code: number | null;
@@ -80,8 +78,11 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Creates an installation. Each server is spawned directly, without a launcher, so that signals reach it. */
-export function install(yaml: string): Installation {
+/**
+ * Creates an installation. Each server is spawned directly, without a launcher, so that signals reach it.
+ * @param root checkout whose sources run
+ */
+export function install(yaml: string, root = checkout): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
   const data = join(folder, 'data');
   const config = join(folder, 'offpeak.yaml');
@@ -95,10 +96,10 @@ export function install(yaml: string): Installation {
       process.execPath,
       [
         '--import',
-        exitWithParent,
+        new URL('test/support/exit-with-parent.ts', root).href,
         '--import',
-        directedEngine,
-        main,
+        new URL('test/support/scripted/install.ts', root).href,
+        fileURLToPath(new URL('src/main.ts', root)),
         ...server,
         '--log-level',
         'warn',

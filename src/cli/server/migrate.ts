@@ -19,6 +19,6 @@ export function migrate(cli: Cli): Command {
       const { migratePostgres } = await import('../../app/migrate.ts');
       const done = await migratePostgres(config);
       if (flags.json === true) return terminal.json(done);
-      terminal.print(`The tables have version ${done.version} (${done.name}).`);
+      terminal.print(`The tables are migrated up to version ${done.version} (${done.name}).`);
     });
 }

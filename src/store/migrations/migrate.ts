@@ -23,6 +23,7 @@ import { deletedBatches } from './0020-deleted-batches.ts';
 import { keyTiers } from './0021-key-tiers.ts';
 import { batchWindows } from './0022-batch-windows.ts';
 import { replicaCaps } from './0023-replica-caps.ts';
+import { schemaSupport } from './0024-schema-support.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -50,32 +51,52 @@ export const migrations: readonly Migration[] = [
   keyTiers,
   batchWindows,
   replicaCaps,
+  schemaSupport,
 ];
+
+/** Schema version of this version of Offpeak. */
+export const schemaVersion = migrations.at(-1)!.version;
+
+/** Warning for the log of a start on a database that a newer version has migrated; null on any other. */
+export function newerSchemaWarning(
+  version: number,
+): { fields: Record<string, number>; message: string } | null {
+  if (version <= schemaVersion) return null;
+  return {
+    fields: { schema_version: version, own_version: schemaVersion },
+    message:
+      'A newer version of Offpeak has migrated the database. This version runs beside it: replace it soon.',
+  };
+}
 
 /**
  * Brings the schema up to date. Each migration and its row in `schema_version` are one transaction: the next start continues
  * after one that was killed, and of two processes that start together one waits.
+ * @returns the version of the schema, above the own one if a newer version of Offpeak wrote it and supports this one
  * @throws StoreError `newer_schema`, `older_schema`
  */
-export async function migrate(db: Db, steps = migrations): Promise<void> {
-  while (await applyNext(db, steps));
+export async function migrate(db: Db, steps = migrations): Promise<number> {
+  for (;;) {
+    const { version, isDone } = await applyNext(db, steps);
+    if (isDone) return version;
+  }
 }
 
-async function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
+async function applyNext(db: Db, steps: readonly Migration[]): Promise<{ version: number; isDone: boolean }> {
   // Before the transaction, which may wait for another process: a second connection may be free only after that.
   const now = await db.now();
   return db.tx(async (q) => {
     if (db.types.migrationLock !== '') await q.all(db.types.migrationLock);
     const version = await readVersion(db, q, steps);
     const next = steps.find((migration) => migration.version > version);
-    if (!next) return false;
+    if (!next) return { version, isDone: true };
     for (const statement of next.statements(db.types)) await q.all(statement);
     await q.all('INSERT INTO schema_version (version, name, applied_at) VALUES (?, ?, ?)', [
       next.version,
       next.name,
       now,
     ]);
-    return true;
+    return { version: next.version, isDone: false };
   });
 }
 
@@ -97,11 +118,16 @@ async function readVersion(db: Db, q: Queries, steps: readonly Migration[]): Pro
       'Nothing was changed.',
     );
   const known = steps.at(-1)!.version;
-  if (latest.version > known)
-    throw new StoreError(
-      'newer_schema',
-      `The database has schema version ${latest.version}; this version of Offpeak knows versions up to ${known}.`,
-      'Start the Offpeak version that wrote it, or a newer one. Nothing was changed.',
-    );
+  if (latest.version > known) await requireSupport(q, latest.version, known);
   return latest.version;
+}
+
+async function requireSupport(q: Queries, version: number, known: number): Promise<void> {
+  const [support] = await q.all<{ oldest: number }>('SELECT oldest FROM schema_support');
+  if (support!.oldest <= known) return;
+  throw new StoreError(
+    'newer_schema',
+    `The database has schema version ${version}, which supports versions of Offpeak from schema version ${support!.oldest}; this one has ${known}.`,
+    'Start the Offpeak version that wrote it, or a newer one. Nothing was changed.',
+  );
 }

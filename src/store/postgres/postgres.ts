@@ -6,7 +6,7 @@ import { systemClock } from '../../base/system.ts';
 import { callOwner } from '../call-owner.ts';
 import { parseDatabaseUrl } from '../../core/database-url.ts';
 import type { Db } from '../db.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { migrate, newerSchemaWarning } from '../migrations/migrate.ts';
 import { eachOperation, type PriorityClass } from '../sql/priority-classes.ts';
 import { createSqlStore, type StoreOperations } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
@@ -86,7 +86,8 @@ export function createPostgresStore({
       const { isOwn, keepsNames } = await db.session();
       if (!isOwn) log.info({ prepared_statements: keepsNames }, behindPooler);
       await requireServer(db, url);
-      await migrate(db);
+      const warning = newerSchemaWarning(await migrate(db));
+      if (warning) log.warn(warning.fields, warning.message);
       if (isOwn) await warnOfFewConnections(db, connections, log);
     } finally {
       await db.close();

@@ -23,7 +23,7 @@ export type Request =
   | { type: 'stop' };
 
 export type Reply =
-  | { type: 'ready' }
+  | { type: 'ready'; warning: { fields: Record<string, number>; message: string } | null }
   | { type: 'failed'; error: PackedError }
   | { type: 'done'; id: number; value: unknown }
   | { type: 'threw'; id: number; error: PackedError };

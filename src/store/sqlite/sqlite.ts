@@ -73,8 +73,9 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
       const workerData: WorkerOptions = { path };
       // A regular end removes the log.
       const isLogGone = wasKilled(dirname(path)) && existsSync(path) && !existsSync(`${path}-wal`);
-      const ready = () => {
+      const ready = ({ warning }: Extract<Reply, { type: 'ready' }>) => {
         if (isLogGone) log.warn({ database: path }, logGone);
+        if (warning) log.warn(warning.fields, warning.message);
         resolve();
       };
       worker = new Worker(programFile('store/sqlite/worker'), {
@@ -84,7 +85,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
         resourceLimits: { maxYoungGenerationSizeMb: youngMb },
       });
       worker.on('message', (message: Reply) => {
-        if (message.type === 'ready') ready();
+        if (message.type === 'ready') ready(message);
         else if (message.type === 'failed') reject(unpackError(message.error));
         else settle(message);
       });

@@ -5,7 +5,7 @@ import { pid } from 'node:process';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ApiError } from '../../core/errors.ts';
 import type { Db } from '../db.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { migrate, newerSchemaWarning } from '../migrations/migrate.ts';
 import { type PriorityClass, operations } from '../sql/priority-classes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { CallQueue } from './call-queue.ts';
@@ -30,11 +30,12 @@ type Call = Extract<Request, { type: 'call' }>;
 
 const waiting = new CallQueue<Call>();
 let working = false;
+
 let stopping = false;
 
 const reply = (message: Reply, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
 
-async function open(): Promise<Db> {
+async function open(): Promise<{ opened: Db; version: number }> {
   const folder = dirname(path);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -43,8 +44,7 @@ async function open(): Promise<Db> {
   }
   lock = lockFolder(folder, pid);
   db = openSqlite(path, { now: () => now });
-  await migrate(db);
-  return db;
+  return { opened: db, version: await migrate(db) };
 }
 
 async function close(): Promise<void> {
@@ -95,8 +95,9 @@ function serve(store: Record<string, unknown>): void {
 }
 
 try {
-  serve({ ...createSqlStore(await open()) });
-  reply({ type: 'ready' });
+  const { opened, version } = await open();
+  serve({ ...createSqlStore(opened) });
+  reply({ type: 'ready', warning: newerSchemaWarning(version) });
   // By default a thread writes its compile cache at its end, which a kill prevents.
   flushCompileCache();
 } catch (error) {

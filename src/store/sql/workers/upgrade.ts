@@ -1,9 +1,6 @@
-import { migrations } from '../../migrations/migrate.ts';
+import { schemaVersion } from '../../migrations/migrate.ts';
 import type { Db, Queries } from '../../db.ts';
 import { recount } from '../recount.ts';
-
-/** Schema version of this process. */
-export const schemaVersion = migrations.at(-1)!.version;
 
 /** Schema version of 0.1.0, which its heartbeats do not name. */
 export const firstVersion = 1;

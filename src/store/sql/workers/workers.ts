@@ -7,7 +7,8 @@ import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
 import { listWorkers } from './list-workers.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
-import { finishUpgrade, firstVersion, hasOlder, schemaVersion } from './upgrade.ts';
+import { schemaVersion } from '../../migrations/migrate.ts';
+import { finishUpgrade, firstVersion, hasOlder } from './upgrade.ts';
 
 /** A process is dead after this time without a heartbeat. */
 export const lifeMs = 30_000;
