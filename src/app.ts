@@ -22,6 +22,7 @@ import type { Blobs } from './blobs/blobs.ts';
 import { createDiskBlobs } from './blobs/disk/disk.ts';
 import { ConfigError, formatProblem } from './config/source-value.ts';
 import { type Config, blobStoreName } from './core/config.ts';
+import { soleDuties } from './core/duties.ts';
 import type { Model } from './core/model.ts';
 import { runsBatches, servesRequests } from './core/role.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
@@ -42,6 +43,7 @@ import { createRequestLimiter } from './limits/create-limiter.ts';
 import { createLimitReport } from './limits/limit-report.ts';
 import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts';
 import { createControls } from './operator/controls.ts';
+import { createDuties } from './operator/duties.ts';
 import { finishAnswer } from './responses/finish-answer.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
@@ -119,7 +121,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const requireDisk = () => disk.require();
   const installation = createInstallation({ ...shared, store, blobs, folder: blobStoreName(config) });
   const scans = createScanGate();
-  const accounts = createAccounts({ ...shared, store, scans, config });
+  // Another process takes them over, so an api process leaves them to those that run batches.
+  const shareDuties = () => runsBatches(config.role) || !service.peers.hasOtherRunner;
+  const dutyLease = exclusive
+    ? undefined
+    : createDuties({ store, clock, log, worker: ids.next('wrk_'), mayTake: shareDuties });
+  const duties = dutyLease ?? soleDuties();
+  const accounts = createAccounts({ ...shared, store, scans, duties, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, remoteSources(config), log);
   const serving = await createServing(config, {
@@ -203,6 +211,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       fileBytes: config.files.bytes,
       bytesPerOrg: limits.responseBytesPerOrg,
     },
+    duties,
     quarantineMs: config.quarantineMs,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
@@ -229,6 +238,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     usageTag: config.usageTag,
     process: { version: packageVersion(), host: hostname(), pid: process.pid },
     role: config.role,
+    duties,
     finishAnswer,
     exclusive,
   });
@@ -253,6 +263,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     store,
     egress,
+    duties,
     exclusive,
     onAttempt: counts?.recordAttempt,
     secretsKeys: { current: config.secretsKey, accepted: config.acceptedSecretsKeys },
@@ -334,6 +345,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limiter,
   ];
   parts.push(...[tracer, metrics].filter((part) => part !== undefined));
+  if (dutyLease) parts.push(dutyLease);
   parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;
   let reloading: Promise<void> = Promise.resolve();

@@ -8,6 +8,7 @@ import { type Log, silent } from '../base/log.ts';
 import { BillingClock } from './billing-clock.ts';
 import { createAccounts } from './create-accounts.ts';
 import { noReservation } from './reservations.ts';
+import { soleDuties } from '../core/duties.ts';
 import { createReportGate } from './report-gate.ts';
 import { createRollUp } from './roll-up.ts';
 import { createScanGate } from '../store/scan-gate.ts';
@@ -96,6 +97,7 @@ describe('hours of bills', () => {
         forgetWriters: async (before, now) => void forgotten.push([before, now]),
       },
       reports: createReportGate(),
+      duties: soleDuties(),
       clock: billing,
       log,
     });

@@ -5,6 +5,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { isDatabaseUnavailable } from '../core/database-fault.ts';
+import { type Duties, soleDuties } from '../core/duties.ts';
 import { hasScope } from '../core/org.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 import type { Store } from '../store/store.ts';
@@ -39,6 +40,8 @@ export interface AccountsDeps {
   log: Log;
   /** Shares the reads of many rows among orgs. */
   scans: Gate;
+  /** All are this process's if absent. */
+  duties?: Duties;
   config: EnvironmentKeys;
 }
 
@@ -47,7 +50,7 @@ export interface AccountsDeps {
  * @throws Error for an invalid key in the environment
  */
 export function createAccounts(deps: AccountsDeps): Accounts {
-  const { store, clock, log, scans, config } = deps;
+  const { store, clock, log, scans, duties = soleDuties(), config } = deps;
   checkEnvironmentKeys(config);
   const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
   // In groups, so that many guesses cost few queries.
@@ -62,7 +65,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const billingClock = new BillingClock(clock, log);
   const ledger = createLedger({ ledger: store.ledger, writer, clock: billingClock, log, isAway });
   const reports = createReportGate();
-  const rollUp = createRollUp({ ledger: store.ledger, reports, clock: billingClock, log });
+  const rollUp = createRollUp({ ledger: store.ledger, reports, clock: billingClock, duties, log });
   const budgets = createBudgets({ orgs: store.orgs, clock, billingClock, log });
   const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log });
   const used = (keyId: string) => lastUsed.note(keyId);

@@ -1,12 +1,13 @@
 import { dayMs, sleep, utcDay } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
+import type { Duties } from '../core/duties.ts';
 import { hourlyDays } from '../core/usage-report.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 import type { BillingClock } from './billing-clock.ts';
 import type { ReportGate } from './report-gate.ts';
 
-/** Interval at which each process looks for old rows. */
+/** Interval at which a process looks for old rows. */
 const everyMs = 600_000;
 /** Rows per transaction, and the pause after one, so that other statements come between. */
 const rowsAtOnce = 250;
@@ -27,11 +28,14 @@ export function createRollUp({
   ledger,
   reports,
   clock,
+  duties,
   log,
 }: {
   ledger: Pick<LedgerStore, 'rollUp' | 'forgetWriters'>;
   reports: Pick<ReportGate, 'rollUp'>;
   clock: BillingClock;
+  /** The holder rolls up. */
+  duties: Pick<Duties, 'isHolder'>;
   log: Log;
 }): Service {
   const stopping = new AbortController();
@@ -41,13 +45,14 @@ export function createRollUp({
     while (!stopping.signal.aborted) {
       try {
         const before = firstHourlyDay(clock.now());
+        const mayRun = () => clock.isTrusted && duties.isHolder();
         while (
-          clock.isTrusted &&
+          mayRun() &&
           !stopping.signal.aborted &&
           (await reports.rollUp(() => ledger.rollUp(before, rowsAtOnce))) === rowsAtOnce
         )
           await sleep(clock, pauseMs, stopping.signal);
-        if (clock.isTrusted) await ledger.forgetWriters(clock.now() - writersMs, clock.now());
+        if (mayRun()) await ledger.forgetWriters(clock.now() - writersMs, clock.now());
       } catch (error) {
         log.warn({ err: error }, 'old usage could not be rolled up by day; trying again later');
       }

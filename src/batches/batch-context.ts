@@ -10,6 +10,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import type { CallTracer } from '../core/call-trace.ts';
 import type { Batch, BatchEndpoint } from '../core/batch.ts';
 import type { BatchWindows } from '../core/batch-window.ts';
+import type { Duties } from '../core/duties.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Role } from '../core/role.ts';
 import type { ServiceTier } from '../core/service-tier.ts';
@@ -94,6 +95,8 @@ export interface BatchesDeps {
   process: Omit<ProcessInfo, 'startedAt' | 'role'>;
   /** `all` if absent. */
   role?: Role;
+  /** All are this process's if absent. */
+  duties?: Duties;
   /** True if no other process uses the database. */
   exclusive: boolean;
 }

@@ -1,6 +1,7 @@
 import { type Batch, defaultFlexTimeoutMs, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
+import { soleDuties } from '../core/duties.ts';
 import { createCatalog } from '../core/model.ts';
 import { isGroup } from '../core/request-group.ts';
 import { runsBatches } from '../core/role.ts';
@@ -52,6 +53,7 @@ const operators = '';
 export function createBatches(deps: BatchesDeps): Batches {
   const { catalog, peers, time, ids, log, batch: settings, role = 'all' } = deps;
   const claims = runsBatches(role);
+  const { duties = soleDuties() } = deps;
   const requestResults = new RequestResults({ ...deps, store: deps.store.requests });
   const store = {
     ...deps.store,
@@ -103,6 +105,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   });
   const maintenance = new Maintenance({
     ...context,
+    duties,
     work: runner.work,
     onWork: () => runner.wake(),
     drop: (place) => runner.dropRequest(place),
@@ -153,6 +156,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   const changes = new BatchChanges(worker);
   const batchWatch = new BatchWatch({
     ...context,
+    duties,
     waitSources,
     sending: () => runner.work.chunks.sending(),
     view: views.view,

@@ -1,5 +1,6 @@
 import { createTimeBounds, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Duties } from '../core/duties.ts';
 import type { DeliveryStatus } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
@@ -13,6 +14,8 @@ export interface SenderDeps extends AttemptDeps {
   onAttempt?: ((status: DeliveryStatus) => void) | undefined;
   /** True when no other process uses the database: leases found at start-up are stale. */
   exclusive: boolean;
+  /** The holder removes old deliveries; this process if absent. */
+  duties?: Pick<Duties, 'isHolder'>;
 }
 
 const pollMs = 1_000;
@@ -111,7 +114,7 @@ export function createSender(deps: SenderDeps) {
 
   async function sweep(): Promise<void> {
     try {
-      while (!stopped.signal.aborted) {
+      while (!stopped.signal.aborted && (deps.duties?.isHolder() ?? true)) {
         const removed = await store.removeDeliveries(time.earliest() - retentionMs, sweepBatch);
         if (removed < sweepBatch) return;
       }

@@ -2,6 +2,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { type Clock, createTimeBounds, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
+import type { Duties } from '../core/duties.ts';
 import type { InstallationStore } from '../store/store.ts';
 import type { FileStore } from '../store/contract/files.ts';
 import { indexName } from './upload.ts';
@@ -13,6 +14,8 @@ export interface SweeperDeps {
   /** Clock that dates the blobs. */
   diskClock: Clock;
   log: Log;
+  /** The holder sweeps; this process if absent. */
+  duties?: Pick<Duties, 'isHolder'>;
   /** Milliseconds that unused blobs stay in quarantine. */
   quarantineMs: number;
 }
@@ -29,11 +32,20 @@ const expiredAtOnce = 100;
 const namesAtOnce = 500;
 
 /**
- * Removes unused blobs every hour: of deleted files whose blobs could not be removed, of expired files (which answer 404 from
- * their expiry on), and blobs that no row has named for an hour, left by a crash between writing and committing (F02). The last
- * are quarantined for some days first: a database restored from a backup does not list later files, and a later backup does.
+ * Removes unused blobs every hour, on one process of the installation: of deleted files whose blobs could not be removed, of
+ * expired files (which answer 404 from their expiry on), and blobs that no row has named for an hour, left by a crash between
+ * writing and committing (F02). The last are quarantined for some days first: a database restored from a backup does not list
+ * later files, and a later backup does.
  */
-export function createSweeper({ store, blobs, clock, diskClock, log, quarantineMs }: SweeperDeps): Sweeper {
+export function createSweeper({
+  store,
+  blobs,
+  clock,
+  diskClock,
+  log,
+  duties,
+  quarantineMs,
+}: SweeperDeps): Sweeper {
   // Lower bounds, because a removal by a wrong clock cannot be undone.
   const time = createTimeBounds(clock);
   const diskTime = createTimeBounds(diskClock);
@@ -137,11 +149,12 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
   }
 
   function plan(ms: number): void {
-    timer = clock.after(ms, () => {
-      void sweep().then(() => {
-        if (!stopped) plan(hour);
-      });
-    });
+    timer = clock.after(ms, () => void sweepAndPlan());
+  }
+
+  async function sweepAndPlan(): Promise<void> {
+    if (duties?.isHolder() ?? true) await sweep();
+    if (!stopped) plan(hour);
   }
 
   return {

@@ -6,6 +6,7 @@ import type { BatchStore } from './contract/batches.ts';
 import type { ChatStore } from './contract/chats.ts';
 import type { ControlStore } from './contract/controls.ts';
 import type { ConversationStore } from './contract/conversations.ts';
+import type { DutyStore } from './contract/duties.ts';
 import type { FileStore } from './contract/files.ts';
 import type { HistoryStore } from './contract/histories.ts';
 import type { LimitStore } from './contract/limits.ts';
@@ -42,6 +43,7 @@ export interface Store extends Service {
   conversations: ConversationStore;
   chats: ChatStore;
   workers: WorkerStore;
+  duties: DutyStore;
   controls: ControlStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;

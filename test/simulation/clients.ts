@@ -53,6 +53,7 @@ export class Client {
   async #create(): Promise<string> {
     const { plan } = this;
     const startedAt = this.#world.time.clock.now();
+    this.#world.observer.askedAt.set(`file-${plan.name}`, this.#world.time.elapsed);
     let window = windowOfLength(offeredWindows(this.#world.plan), plan.windowMs ?? null);
     for (let retry = 0; ; retry++) {
       const existed = await this.#exists();

@@ -34,6 +34,7 @@ export interface BatchRow {
   cancelled_at: number | null;
   purged: number;
   org_id: string;
+  input_file_id: string;
 }
 
 interface Books {
@@ -49,7 +50,7 @@ interface Books {
 }
 
 const columns = `id, status, closing, accept_until, ok, err, total, expires_at, created_at, output_file_id, error_file_id,
-  completed_at, failed_at, expired_at, cancelled_at, purged, org_id`;
+  completed_at, failed_at, expired_at, cancelled_at, purged, org_id, input_file_id`;
 
 const changing = new Set<Operation>([
   'batches.create',
@@ -78,6 +79,8 @@ const changing = new Set<Operation>([
 export class Observer {
   readonly violations: string[] = [];
   readonly workers = new Map<string, Worker>();
+  /** Time of the first request for the batch of an input file. */
+  readonly askedAt = new Map<string, number>();
   /** Time when the end of each batch was decided. */
   readonly decidedAt = new Map<string, number>();
   readonly fences = new Fences((what) => this.fail(what));
@@ -133,13 +136,18 @@ export class Observer {
     for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
   }
 
+  #askedAt({ input_file_id }: BatchRow, sentAt: number): number {
+    const askedAt = this.askedAt.get(input_file_id);
+    return (askedAt === undefined ? sentAt : virtualEpoch + askedAt) - clockTolerance;
+  }
+
   async #checkBatches(by: Operation, sentAt: number, now: number): Promise<void> {
     const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
     for (const row of rows) {
       const last = this.#last.get(row.id);
       if (last) this.#compare(by, last, row);
-      // The statement may have been in flight for long: a batch begins when its client requested it.
-      else if (row.created_at < sentAt - clockTolerance || row.created_at > now + clockTolerance)
+      // The statement and the reads before it may have been in flight for long: a batch begins when its client requested it.
+      else if (row.created_at < this.#askedAt(row, sentAt) || row.created_at > now + clockTolerance)
         this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
     }
     this.#last = new Map(rows.map((row) => [row.id, row]));

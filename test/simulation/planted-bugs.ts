@@ -25,7 +25,6 @@ export const searchHints: Record<string, { shape?: Shape; size?: Size; from?: nu
   'an answer without choices is an error': { shape: 'stalled' },
   'no server gets a trial request': { shape: 'stalled' },
   'a pause by an operator is not in force': { shape: 'paused' },
-  'a repeated request is refused for its window': { shape: 'windows', from: 48 },
   'every batch ends with the shortest window': { shape: 'windows' },
   'a window has the price of another': { shape: 'windows' },
   'slots are left idle': { shape: 'shares' },
@@ -107,16 +106,6 @@ export const plantedBugs: Record<string, Plant> = {
   'the window is measured with the wall clock': (parts) =>
     around(parts, {
       batches: { expire: (_now, limit) => parts.store.batches.expire(parts.clock.now(), limit) },
-    }),
-
-  'a repeated request is refused for its window': (parts) =>
-    around(parts, {
-      batches: {
-        create: async (batch, chunks, options) =>
-          options.replayOnly === true
-            ? { outcome: 'not_replayed' }
-            : parts.store.batches.create(batch, chunks, options),
-      },
     }),
 
   'every batch ends with the shortest window': (parts) =>

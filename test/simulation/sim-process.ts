@@ -11,6 +11,7 @@ import { createCatalog } from '../../src/core/model.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createInference } from '../../src/inference/create-inference.ts';
+import { createDuties } from '../../src/operator/duties.ts';
 import { type Controls, createControls } from '../../src/operator/controls.ts';
 import type { Peers } from '../../src/inference/peers.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
@@ -46,6 +47,7 @@ export class SimProcess implements Worker {
   #random: SeededRandom;
   /** Absent in worlds whose operator pauses nothing. */
   #controls: Controls | undefined;
+  #duties: ReturnType<typeof createDuties>;
 
   constructor(name: string, world: World, plant: Plant) {
     this.name = name;
@@ -71,6 +73,7 @@ export class SimProcess implements Worker {
       world.gate.call(this, operation, args, operate),
     );
     if (world.plan.pauses) this.#controls = createControls({ store, clock, log: silent });
+    this.#duties = createDuties({ store, clock, log: silent, worker: ids.next('wrk_'), mayTake: () => true });
     const parts: BatchesDeps = {
       process: { version: '1.2.3', host: 'simulated', pid: 1 },
       scans: createScanGate(),
@@ -96,6 +99,7 @@ export class SimProcess implements Worker {
       random,
       log: traced(world, this),
       requireDisk: () => {},
+      duties: this.#duties,
       limits: { openBatchesPerOrg: 100, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
       batch: {
         resultTtlMs: 86_400_000,
@@ -117,6 +121,7 @@ export class SimProcess implements Worker {
   async start(): Promise<void> {
     try {
       await this.#controls?.start();
+      await this.#duties.start();
       await this.batches.start();
       this.ready = true;
       this.#world.trace.add(this.name, 'is up');

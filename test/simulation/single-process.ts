@@ -1,3 +1,4 @@
+import { soleDuties } from '../../src/core/duties.ts';
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import { BillingClock } from '../../src/accounts/billing-clock.ts';
 import { createBudgets } from '../../src/accounts/budgets.ts';
@@ -196,6 +197,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       catalog,
       peers,
       store: seen,
+      duties: { ...soleDuties(), isHolder: () => n === 0 },
       clock: own,
       time: ownTime,
       billingClock: new BillingClock(ownTime, silent),

@@ -207,6 +207,9 @@ class Judge {
     if (this.#world.plan.gateway && kind === 'broken' && code === 'engine_overloaded') return;
     const flaky = this.#world.plan.flaky > 0 || kind === 'shaky' || kind === 'forbidden';
     if (flaky && code === 'upstream_error') return;
+    // Two failures by chance and its two refusals together use up the attempts of a line.
+    if (flaky && kind === 'refused' && code === 'engine_overloaded' && line.error!.attempts > maxAttempts)
+      return;
     if (fate?.stream !== 'errors' || fate.code !== code) this.#fail(`line ${at} (${kind}) failed as ${code}`);
     if (kind === 'broken' && model !== 'gone' && line.error!.attempts < maxAttempts)
       this.#fail(`line ${at} was given up after ${line.error!.attempts} attempts`);

@@ -86,6 +86,9 @@ CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, k
 
 CREATE INDEX batch_chunks_to_close ON batch_chunks (due, batch_id) WHERE state = 'ready' AND seq = 0;
 
+CREATE INDEX batch_chunks_unfinished ON batch_chunks (batch_id)
+  WHERE seq > 0 AND state IN ('ready', 'leased');
+
 CREATE TABLE batch_histories (
   batch_id text PRIMARY KEY,
   updated_at bigint NOT NULL,
@@ -180,6 +183,8 @@ CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE status IN ('
 
 CREATE INDEX batches_open_by_org ON batches (org_id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 
+CREATE INDEX batches_running ON batches (id) WHERE status = 'in_progress' AND closing IS NULL;
+
 CREATE INDEX batches_to_purge ON batches (id)
   WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired');
 
@@ -249,6 +254,12 @@ CREATE TABLE deleted_batches (
   deleted_at bigint NOT NULL);
 
 CREATE INDEX deleted_batches_by_time ON deleted_batches (deleted_at);
+
+CREATE TABLE duties (
+  name text PRIMARY KEY,
+  owner text NOT NULL,
+  until bigint NOT NULL,
+  at_risk text NOT NULL);
 
 CREATE TABLE files (
   id text PRIMARY KEY,

@@ -29,6 +29,8 @@ describe('Maintenance', () => {
   let noMoney: Map<string, Waiting>;
   let atRisk: string[];
   let watch: Maintenance;
+  let isHolder: boolean;
+  let reported: ReadonlySet<string>;
 
   beforeEach(() => {
     clock = createManualClock();
@@ -47,6 +49,8 @@ describe('Maintenance', () => {
     away = false;
     asked = 0;
     atRisk = [];
+    isHolder = true;
+    reported = new Set();
     const store = {
       batches: {
         expire: async (now: number) => {
@@ -69,7 +73,14 @@ describe('Maintenance', () => {
     } as unknown as Store;
     watch = new Maintenance({
       store,
-      catalog: createCatalog([]),
+      peers: createCatalog([]),
+      duties: {
+        isHolder: () => isHolder,
+        get atRisk() {
+          return reported;
+        },
+        reportAtRisk: (models) => void (reported = models),
+      },
       capacity: { setAtRisk: (models) => void (atRisk = [...models]) },
       work,
       hours: { find: () => undefined },
@@ -182,6 +193,20 @@ describe('Maintenance', () => {
     state = { closing: null, pausedAt: null, due: 42 };
     await clock.advance(500);
     expect(batch.due).toBe(42);
+  });
+
+  it('leaves to the holder of the duties what is for all, and applies what it found', async () => {
+    isHolder = false;
+    reported = new Set(['m1']);
+    expired = ['batch_1'];
+    leftovers = ['batch_2'];
+    stranded = ['batch_3'];
+    await clock.advance(90_000);
+    expect(new Set(said)).toEqual(new Set(['expire 0', 'work']));
+    expect(atRisk).toEqual(['m1']);
+    isHolder = true;
+    await clock.advance(1_000);
+    expect(said).toEqual(expect.arrayContaining(['purge batch_2']));
   });
 
   it('judges all that are open, however many', async () => {

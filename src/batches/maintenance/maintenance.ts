@@ -1,10 +1,12 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { hourMs, type Timer } from '../../base/clock.ts';
+import type { Duties } from '../../core/duties.ts';
 import { familyOf } from '../../core/key-family.ts';
 import { firstGroupAt, isGroup, type LinePlace } from '../../core/request-group.ts';
 import { lateBehindPriorities } from '../../core/urgency.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
+import type { Peers } from '../../inference/peers.ts';
 import type { BatchContext } from '../batch-context.ts';
 import { batchesAtRisk, runTimes, type TimesDeps } from '../deadline-risk.ts';
 import { listOpen } from '../list-open.ts';
@@ -14,6 +16,7 @@ const roundMs = 500;
 const expireMs = 1_000;
 const purgeMs = 2_000;
 const riskMs = 30_000;
+const learnMs = 5_000;
 const maxExpired = 100;
 const maxPurged = 4;
 const reopenMs = 60_000;
@@ -25,8 +28,11 @@ const keepRequestsMs = 25 * hourMs;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface MaintenanceDeps
-  extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'billingClock' | 'random' | 'log' | 'catalog'> {
+  extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'billingClock' | 'random' | 'log'> {
   capacity: Pick<Capacity, 'setAtRisk'>;
+  peers: Pick<Peers, 'list' | 'idOf'>;
+  /** Most tasks are for all processes, and run where these are held. */
+  duties: Duties;
   work: LocalWork;
   /** Called when there is work to claim: a batch ends or was reopened. */
   onWork: () => void;
@@ -39,6 +45,8 @@ export interface MaintenanceDeps
 /** A periodic task, with its own back-off. */
 interface Task {
   run: () => Promise<void>;
+  /** True if it runs only where the duties are held. */
+  isDuty: boolean;
   /** 0 for every round. */
   everyMs: number;
   failures: number;
@@ -60,10 +68,11 @@ export class Maintenance {
     this.#task(() => this.#expire(), expireMs),
     this.#task(() => this.#followAll()),
     this.#task(() => this.#dropEnded()),
-    this.#task(() => this.#purgeFinished(), purgeMs),
-    this.#task(() => this.#reopen(), reopenMs),
-    this.#task(() => this.#warnOfRisks(), riskMs),
-    this.#task(() => this.#forgetRequests(), forgetMs),
+    this.#duty(() => this.#purgeFinished(), purgeMs),
+    this.#duty(() => this.#reopen(), reopenMs),
+    this.#duty(() => this.#warnOfRisks(), riskMs),
+    this.#duty(() => this.#forgetRequests(), forgetMs),
+    this.#task(() => this.#learnOfRisks(), learnMs),
   ];
 
   constructor(deps: MaintenanceDeps) {
@@ -89,9 +98,9 @@ export class Maintenance {
   }
 
   async #runDue(): Promise<void> {
-    const { clock, random, log } = this.#deps;
+    const { clock, random, log, duties } = this.#deps;
     for (const task of this.#tasks) {
-      if (clock.monotonic() < task.notBefore) continue;
+      if (clock.monotonic() < task.notBefore || (task.isDuty && !duties.isHolder())) continue;
       try {
         await task.run();
         task.failures = 0;
@@ -105,7 +114,12 @@ export class Maintenance {
   }
 
   #task(run: Task['run'], everyMs = 0): Task {
-    return { run, everyMs, failures: 0, notBefore: 0 };
+    return { run, isDuty: false, everyMs, failures: 0, notBefore: 0 };
+  }
+
+  /** Task that one process does for all. */
+  #duty(run: Task['run'], everyMs: number): Task {
+    return { ...this.#task(run, everyMs), isDuty: true };
   }
 
   async #expire(): Promise<void> {
@@ -133,7 +147,7 @@ export class Maintenance {
 
   /** Lets late batches go first, and warns once of each batch that will miss its window. Disabled orgs are left out. */
   async #warnOfRisks(): Promise<void> {
-    const { store, time, log, capacity, budgets } = this.#deps;
+    const { store, time, log, duties, capacity, budgets } = this.#deps;
     const now = time.now();
     // The risk of a batch depends on those before it.
     // Batches without a budget, or of a disabled org, wait for an administrator, who knows that they may expire.
@@ -143,20 +157,27 @@ export class Maintenance {
     const late = lateBehindPriorities(open, now);
     if (late.length > 0) await store.batches.hurry(late);
     const atRisk = batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model));
-    capacity.setAtRisk(this.#modelsOf(open, new Set(atRisk)));
+    duties.reportAtRisk(this.#modelsOf(open, new Set(atRisk)));
+    capacity.setAtRisk(duties.atRisk);
     for (const id of atRisk)
       if (!isGroup(id) && !warned.has(id) && (await store.batches.markAtRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
   }
 
+  /** Applies what another process has found. */
+  async #learnOfRisks(): Promise<void> {
+    const { duties, capacity } = this.#deps;
+    if (!duties.isHolder()) capacity.setAtRisk(duties.atRisk);
+  }
+
   /** Ids of the models of batches that could run now; a batch of several models counts for all. */
   #modelsOf(open: readonly OpenBatch[], ids: ReadonlySet<string>): Set<string> {
-    const { budgets, catalog } = this.#deps;
+    const { budgets, peers } = this.#deps;
     const running = open.filter(
       ({ id, orgId, pausedAt }) => ids.has(id) && pausedAt === null && budgets.waiting(orgId) === null,
     );
     return new Set(
-      running.flatMap(({ model }) => model ?? catalog.list().map((served) => served.id)).map(catalog.idOf),
+      running.flatMap(({ model }) => model ?? peers.list().map((served) => served.id)).map(peers.idOf),
     );
   }
 

@@ -21,6 +21,7 @@ let watch: BatchWatch;
 let budget: Waiting | null;
 let snapshots: number;
 let fails: boolean;
+let isHolder: boolean;
 const all = createMatcher({ idOf: (name) => name }, {});
 
 const waitSources: WaitSources = {
@@ -33,6 +34,7 @@ const waitSources: WaitSources = {
 };
 
 function create(exclusive = true, worker = 'wrk_1'): BatchWatch {
+  isHolder = exclusive;
   changes = new BatchChanges(worker);
   return new BatchWatch({
     clock,
@@ -40,6 +42,7 @@ function create(exclusive = true, worker = 'wrk_1'): BatchWatch {
     log: silent,
     worker,
     exclusive,
+    duties: { isHolder: () => isHolder },
     store: {
       batches: {
         ...store.batches,
@@ -154,7 +157,6 @@ describe('streams', () => {
   });
 
   it('miss nothing from their first event on, on a process that did not read before', async () => {
-    await store.workers.beat('wrk_0', { interactive: {} });
     watch = create(false);
     await watch.start();
     const batch = await add();
@@ -167,7 +169,6 @@ describe('streams', () => {
     await clock.advance(59_000);
     await record(batch, 1, 2);
     await clock.advance(120_000);
-    await store.workers.beat('wrk_0', { interactive: {} });
     await clock.advance(1_000);
     // Without readers, and while another process records, the process reads nothing.
     const before = snapshots;
@@ -264,19 +265,32 @@ describe('histories', () => {
     ]);
   });
 
-  it('are recorded by the first process alone, and by the next one when it leaves', async () => {
-    await store.workers.beat('wrk_1', { interactive: {} });
-    await store.workers.beat('wrk_2', { interactive: {} });
+  it('are recorded by the holder of the duties alone, and by the next one', async () => {
     watch = create(false, 'wrk_2');
     await watch.start();
     const batch = await add();
     await claim(batch);
     await clock.advance(10_000);
     expect((await stored(batch.id)).points).toEqual([]);
-    await store.workers.leave('wrk_1');
+    isHolder = true;
     await record(batch, 0, 4);
     await clock.advance(10_000);
     expect((await stored(batch.id)).points.map(([, ok]) => ok)).toEqual([4]);
+  });
+
+  it('are not written by a process that slept through the end of its lease', async () => {
+    watch = create(false);
+    isHolder = true;
+    const batch = await add();
+    await claim(batch);
+    await watch.start();
+    await record(batch, 0, 4);
+    await clock.advance(2_000);
+    isHolder = false;
+    const [newer] = [{ ...noHistory, batchId: batch.id, updatedAt: clock.now(), omittedWaits: 7 }];
+    await store.histories.put([newer]);
+    await watch.stop();
+    expect((await stored(batch.id)).omittedWaits).toBe(7);
   });
 
   it('are written in groups, at most every five seconds', async () => {

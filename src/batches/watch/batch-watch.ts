@@ -1,4 +1,5 @@
 import { createPoll, type Poll } from '../../base/poll.ts';
+import type { Duties } from '../../core/duties.ts';
 import { isFinal } from '../../core/batch.ts';
 import type { BatchSnapshot, BatchStore } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
@@ -30,6 +31,8 @@ export interface BatchWatchDeps
   };
   view: (snapshot: BatchSnapshot) => Promise<BatchView>;
   changes: BatchChanges;
+  /** Their holder records the histories. */
+  duties: Pick<Duties, 'isHolder'>;
   histories: HistoryRecorder;
 }
 
@@ -67,10 +70,10 @@ export class BatchWatch {
 
   async stop(): Promise<void> {
     await this.#poll.stop();
-    const { histories, time, log } = this.#deps;
-    await histories
-      .save(time.now(), true)
-      .catch((error: unknown) => log.warn({ err: error }, 'histories of batches could not be written'));
+    const { time, log } = this.#deps;
+    await this.#save(time.now(), true).catch((error: unknown) =>
+      log.warn({ err: error }, 'histories of batches could not be written'),
+    );
   }
 
   /** Resolves once changes are collected: all later ones are found. */
@@ -94,25 +97,33 @@ export class BatchWatch {
   }
 
   async #read(isFollowed: boolean): Promise<void> {
-    const { store, worker, time, exclusive, changes, histories } = this.#deps;
+    const { store, worker, time, exclusive, duties, changes, histories } = this.#deps;
     const now = time.now();
-    const elsewhere = exclusive ? { isFirst: true, batches: [] } : await store.batches.elsewhere(worker, now);
+    const isRecorder = duties.isHolder();
     if (!isFollowed) changes.clear();
-    if (!elsewhere.isFirst) histories.forget();
-    if (!isFollowed && !elsewhere.isFirst) return void (this.#open = null);
+    if (!isRecorder) histories.forget();
+    if (!isFollowed && !isRecorder) return void (this.#open = null);
     const isFirstRead = this.#open === null;
     this.#open ??= new OpenBatches({ ...this.#deps, store: store.batches });
-    const round = await this.#open.read(new Set(elsewhere.batches));
+    const elsewhere = exclusive ? [] : await store.batches.elsewhere(worker);
+    const round = await this.#open.read(new Set(elsewhere));
     // The first read finds no changes, only what is open.
     const isStreaming = isFollowed && !isFirstRead;
     const unseen = isStreaming ? await this.#unseen(round) : [];
     const news = isStreaming ? [...round.changed, ...round.ended, ...unseen] : [];
     const created = new Set([...round.created, ...unseen]);
-    const points = elsewhere.isFirst ? await histories.observe(round, now) : [];
+    const points = isRecorder ? await histories.observe(round, now) : [];
     await this.#present({ news: new Set(news), created, points: new Set(points) }, now);
     if (isStreaming) changes.addRemoved(await store.batches.removedSince(this.#readAt - clockSkewMs));
-    await histories.save(now);
+    await this.#save(now);
     this.#readAt = now;
+  }
+
+  /** Forgets the changes of a process that slept through the end of its lease: the next holder has recorded since. */
+  async #save(now: number, isLast = false): Promise<void> {
+    const { duties, histories } = this.#deps;
+    if (duties.isHolder()) await histories.save(now, isLast);
+    else histories.forget();
   }
 
   /** Reads batches for streams and histories. */

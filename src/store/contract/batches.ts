@@ -87,11 +87,8 @@ export interface BatchStore {
   findMany(ids: readonly string[]): Promise<Batch[]>;
   /** Unfinished batches by id, after one of them. */
   listChanging(limit: number, after?: string): Promise<ChangingBatch[]>;
-  /**
-   * Batches of which other processes hold lines. `isFirst`: true if `worker` has the lowest id of the living processes, which
-   * makes it the one that records histories.
-   */
-  elsewhere(worker: string, now: number): Promise<{ isFirst: boolean; batches: string[] }>;
+  /** Batches of which other processes hold lines. */
+  elsewhere(worker: string): Promise<string[]>;
   /** Newest first by default. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** Batches of all orgs, newest first by default. */

@@ -24,6 +24,7 @@ import { keyTiers } from './0021-key-tiers.ts';
 import { batchWindows } from './0022-batch-windows.ts';
 import { replicaCaps } from './0023-replica-caps.ts';
 import { schemaSupport } from './0024-schema-support.ts';
+import { duties } from './0025-duties.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -52,6 +53,7 @@ export const migrations: readonly Migration[] = [
   batchWindows,
   replicaCaps,
   schemaSupport,
+  duties,
 ];
 
 /** Schema version of this version of Offpeak. */

@@ -64,6 +64,7 @@ export const operations: {
     ...requests('hasFirstVersion list'),
     ...engine('leaseSlots missingModels leases reap leave clear finishUpgrade'),
   },
+  duties: engine('hold'),
   ledger: {
     ...requests('add forSources'),
     ...scan('usage'),

@@ -31,6 +31,7 @@ import { createSessions } from './accounts/sessions.ts';
 import { createStorage } from './storage.ts';
 import { createResults } from './batches/results.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
+import { createDuties } from './workers/duties.ts';
 import { createWorkers } from './workers/workers.ts';
 
 /** Operations of a store, without opening and closing. */
@@ -65,6 +66,7 @@ export function createSqlStore(db: Db): StoreOperations {
     conversations: createConversations(db),
     chats: createChats(db),
     workers: createWorkers(db),
+    duties: createDuties(db),
     controls: createControls(db),
     ledger: createLedger(db),
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },

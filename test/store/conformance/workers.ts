@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { DutyClaim } from '../../../src/store/contract/duties.ts';
 import type { Stores } from '../conformance.ts';
 import { addBatch, claimOf, lease, makeChunks, range, start } from '../fixtures.ts';
 
@@ -178,6 +179,29 @@ export function workerTests(on: Stores): void {
       };
       await Promise.all([work('a'), work('b', on.other), work('c'), work('d', on.other)]);
       expect(done.size).toBe(20);
+    });
+  });
+
+  describe('the duties', () => {
+    const wish = (more: Partial<DutyClaim> = {}): DutyClaim => ({
+      lifeMs: 60_000,
+      mayTake: true,
+      atRisk: [],
+      ...more,
+    });
+
+    test('are held by one process, until it returns them or its lease lapses', async () => {
+      const { duties } = on.store;
+      expect(await duties.hold('w1', wish({ atRisk: ['m1'] }))).toEqual({ isHolder: true, atRisk: ['m1'] });
+      expect(await on.other.duties.hold('w2', wish())).toEqual({ isHolder: false, atRisk: ['m1'] });
+      expect(await duties.hold('w1', wish({ atRisk: ['m2'] }))).toEqual({ isHolder: true, atRisk: ['m2'] });
+      expect(await duties.hold('w3', wish({ mayTake: false }))).toEqual({ isHolder: false, atRisk: ['m2'] });
+      expect(await duties.hold('w1', wish({ mayTake: false }))).toEqual({ isHolder: false, atRisk: [] });
+      expect(await on.other.duties.hold('w2', wish({ lifeMs: -1 }))).toEqual({
+        isHolder: false,
+        atRisk: [],
+      });
+      expect((await duties.hold('w1', wish())).isHolder).toBe(true);
     });
   });
 }
