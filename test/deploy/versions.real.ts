@@ -89,7 +89,7 @@ describe('the last version and this one on one database', () => {
     until('both versions send lines', () => asked('old') > since.old && asked('current') > since.current);
   const now = () => ({ old: asked('old'), current: asked('current') });
 
-  it('runs batches of either, through an upgrade of the database under one and a way back', async () => {
+  it('F50: runs batches of either, through an upgrade of the database under one and a way back', async () => {
     // The new version joins while a batch of the old one runs.
     let first = await startOld();
     const file = await first.api.upload(chatLines(lines));

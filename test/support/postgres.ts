@@ -46,7 +46,7 @@ export interface PostgresOptions {
   hba?: string[];
 }
 
-/** Starts a server. If Postgres is missing, installs Debian's package where possible; otherwise warns and returns the reason. */
+/** Starts a server. `OFFPEAK_POSTGRES` names the folder of the programs of another Postgres. If Postgres is missing, installs Debian's package where possible; otherwise warns and returns the reason. */
 export async function startPostgres(
   options: PostgresOptions = {},
 ): Promise<PostgresServer | { reason: string }> {
@@ -69,6 +69,7 @@ function findBinaries(): string | undefined {
     ? readdirSync(packages).toSorted((a, b) => Number(b) - Number(a))
     : [];
   const folders = [
+    ...(process.env['OFFPEAK_POSTGRES']?.split(delimiter) ?? []),
     ...versions.map((version) => join(packages, version, 'bin')),
     ...(process.env.PATH ?? '').split(delimiter),
   ];
