@@ -87,12 +87,15 @@ describe('a clock that jumps', () => {
 
 describe('hours of bills', () => {
   let forgotten: [number, number][] = [];
+  let summed: string[] = [];
   const rollsUp = async (newest: string | null, ms: number) => {
     const days: string[] = [];
     forgotten = [];
+    summed = [];
     billing.start(newest);
     const rollUp = createRollUp({
       ledger: {
+        addToSums: async (before) => (summed.push(before), 0),
         rollUp: async (day) => (days.push(day), 0),
         forgetWriters: async (before, now) => void forgotten.push([before, now]),
       },
@@ -109,12 +112,14 @@ describe('hours of bills', () => {
 
   it('are rolled up after a start that the newest bill confirms', async () => {
     expect(await rollsUp('2026-11-30T11', 50)).toEqual(['2026-10-21']);
+    // One hour after their end.
+    expect(summed).toEqual(['2026-11-30T11']);
     expect(forgotten).toEqual([[clock.now() - 7 * 24 * hourMs, clock.now()]]);
   });
 
   it('stay while the clock may be ahead', async () => {
     expect(await rollsUp('2025-10-30T11', hourMs - 1)).toEqual([]);
-    expect(forgotten).toEqual([]);
+    expect([summed, forgotten]).toEqual([[], []]);
     expect(await rollsUp('2025-10-30T11', hourMs + 600_000)).toEqual(['2026-10-21']);
   });
 });

@@ -39,6 +39,7 @@ it('counts every row of a report once while the ledger is rolled up', async () =
   let rolled = 0;
   const rollUp = () =>
     gate.rollUp(async () => {
+      expect(await store.ledger.addToSums('2026-01-01T04', rows, 0)).toBe(rows / 2);
       rolled += await store.ledger.rollUp('2026-02-01', rows);
     });
   const pending: Promise<void>[] = [];
@@ -55,7 +56,7 @@ it('counts every row of a report once while the ledger is rolled up', async () =
   expect((await report()).total).toMatchObject({ requests: rows, amount: BigInt(rows) });
   expect(parts).toBeGreaterThan(1);
   await Promise.all(pending);
-  expect(rolled).toBe(rows);
+  expect(rolled).toBe(rows / 2);
   expect((await report()).total).toMatchObject({ requests: rows, amount: BigInt(rows) });
 });
 

@@ -2,7 +2,7 @@ import { dayMs, utcDay } from '../base/clock.ts';
 import { heavySlices } from '../base/loop-slices.ts';
 import { sortSteps } from '../base/sort-steps.ts';
 import type { SpentBudget } from '../core/budget.ts';
-import type { UsageCursor, UsageQuery, UsageReport, UsageRows } from '../core/usage-report.ts';
+import type { UsageCursor, UsageQuery, UsageReport, UsageRows, UsageSum } from '../core/usage-report.ts';
 import { groupKey, UsageSums } from '../core/usage-sums.ts';
 import type { KeyStore, LedgerStore, OrgStore } from '../store/contract/accounts.ts';
 
@@ -10,25 +10,44 @@ type Ledger = Pick<LedgerStore, 'usage'>;
 
 /** Returns one page of usage, and with the first page the total. @param owner org that asks */
 export async function readUsage(ledger: Ledger, query: UsageQuery, owner = ''): Promise<UsageReport> {
-  const { after, limit, start, before } = query;
+  const { after, limit } = query;
   const last = after && groupKey(after);
   const isWanted = (key: string) => last === undefined || key > last;
   const sums = new UsageSums();
   let keys: string[] = [];
-  for (const span of after ? spansAfter(after, query) : [{ start, before }]) {
+  for (const span of spansOf(query)) {
     const known = sums.size;
-    for (let from: UsageCursor | undefined, isDone = false; !isDone;) {
-      const { columns, next } = await ledger.usage({ ...query, ...span }, from);
-      for (const each of columns) await heavySlices.run(owner, sums.add(each, isWanted));
-      if (next) from = next;
-      else isDone = true;
-    }
+    await addAll(ledger, { ...query, ...span }, owner, sums, isWanted);
     const sorting = sortSteps(sums.keys(known), (a, b) => (a < b ? -1 : 1));
     keys = [...keys, ...(await heavySlices.run(owner, sorting))];
     if (keys.length > limit) break;
   }
   const rows = sums.rows(keys.slice(0, limit));
-  return { rows, total: after ? null : sums.total, hasMore: keys.length > limit };
+  const hasMore = keys.length > limit;
+  if (after) return { rows, total: null, hasMore };
+  return { rows, total: hasMore ? await totalOf(ledger, query, owner) : sums.total, hasMore };
+}
+
+/** Without groups, which takes far fewer sums than the groups of all pages. */
+async function totalOf(ledger: Ledger, query: UsageQuery, owner: string): Promise<UsageSum> {
+  const sums = new UsageSums();
+  await addAll(ledger, { ...query, groups: [] }, owner, sums, () => true);
+  return sums.total;
+}
+
+async function addAll(
+  ledger: Ledger,
+  query: UsageQuery,
+  owner: string,
+  sums: UsageSums,
+  isWanted: (key: string) => boolean,
+): Promise<void> {
+  for (let from: UsageCursor | undefined, isDone = false; !isDone;) {
+    const { columns, next } = await ledger.usage(query, from);
+    for (const each of columns) await heavySlices.run(owner, sums.add(each, isWanted));
+    if (next) from = next;
+    else isDone = true;
+  }
 }
 
 /** Rows whose names are collected in one turn of the event loop. */
@@ -65,14 +84,16 @@ export async function namesIn(
  * Yields the spans of days that hold the rows behind `after`. Spans double, because the number of days that fill a page is unknown.
  * Unless rows are ordered by day, any row may have usage on every day, so there is one span.
  */
-function* spansAfter(
-  after: readonly string[],
-  { start, before, groups }: UsageQuery,
-): Generator<Pick<UsageQuery, 'start' | 'before'>> {
+function* spansOf({
+  start,
+  before,
+  groups,
+  after,
+}: UsageQuery): Generator<Pick<UsageQuery, 'start' | 'before'>> {
   if (groups[0] !== 'day') return yield { start, before };
   const end = Date.parse(before);
   let from = Date.parse(start);
-  while (from < end && utcDay(from) < after[0]!) from += dayMs;
+  while (from < end && utcDay(from) < (after?.[0] ?? '')) from += dayMs;
   for (let days = 1; from < end; from += days * dayMs, days *= 2)
     yield { start: utcDay(from), before: utcDay(Math.min(from + days * dayMs, end)) };
 }

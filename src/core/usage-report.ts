@@ -33,8 +33,15 @@ export const hourlyDays = 40;
 /** Tiers of usage: those of single requests, and `batch` for lines of batches. */
 export const usageTiers = [...serviceTiers, 'batch'] as const;
 
-/** Start of the source of ledger rows at the tier `flex`. All sources but those of batches are at the tier `default` otherwise. */
+/** Starts of the sources of ledger rows at the tiers `batch` and `flex`. All others are at the tier `default`. */
+export const batchSource = 'batch_';
 export const flexSource = 'flex:';
+
+/** Tier of the ledger rows of a source. */
+export function tierOf(sourceId: string): (typeof usageTiers)[number] {
+  if (sourceId.startsWith(batchSource)) return 'batch';
+  return sourceId.startsWith(flexSource) ? 'flex' : 'default';
+}
 
 /** Source of the ledger rows of the single requests of a key at a tier; `default` if absent. */
 export function singlesOf({
@@ -101,19 +108,15 @@ export interface UsageColumns {
   amounts: BigInt64Array;
 }
 
-/** Sums of a part of the ledger; a group may occur in several parts. */
+/** Sums of a part of the usage; a group may occur in several parts. */
 export interface UsagePart {
   columns: UsageColumns[];
   /** Null after the last part. */
   next: UsageCursor | null;
 }
 
-/** Start of a part: after a row of a day or hour of an org. */
-export interface UsageCursor {
-  org: string;
-  day: string;
-  row: number;
-}
+/** Start of a part; only the store knows its values. */
+export type UsageCursor = readonly (string | number)[];
 
 /** Rows, each made when it is read. */
 export interface UsageRows extends Iterable<UsageRow> {

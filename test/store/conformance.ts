@@ -25,6 +25,7 @@ import { recordTests } from './conformance/record.ts';
 import { sessionTests } from './conformance/sessions.ts';
 import { requestTests } from './conformance/requests.ts';
 import { responseTests } from './conformance/responses.ts';
+import { usageSumTests } from './conformance/usage-sums.ts';
 import { watchingTests } from './conformance/watching.ts';
 import { webhookTests } from './conformance/webhooks.ts';
 import { workerTests } from './conformance/workers.ts';
@@ -44,6 +45,7 @@ export interface Backend {
 export interface Stores {
   store: Store;
   other: Store;
+  reset(): Promise<void>;
 }
 
 /** Defines the store contract: every operation and every rule, run against each database. */
@@ -57,6 +59,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
       get other() {
         return backend.other;
       },
+      reset: () => backend.reset(),
     };
     beforeAll(async () => {
       backend = await open();
@@ -96,6 +99,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     workerTests(stores);
     actionTests(stores);
     ledgerTests(stores);
+    usageSumTests(stores);
     budgetTests(stores);
   });
 }

@@ -408,7 +408,27 @@ CREATE TABLE usage_ledger (
 
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day);
 
-CREATE INDEX usage_ledger_to_roll_up ON usage_ledger (day) WHERE rolled_up = 0;
+CREATE INDEX usage_ledger_summed_hours ON usage_ledger (day) WHERE rolled_up = 2;
+
+CREATE INDEX usage_ledger_to_sum ON usage_ledger (day) WHERE rolled_up < 2;
+
+CREATE TABLE usage_sums (
+  level text NOT NULL,
+  span text NOT NULL,
+  org_id text NOT NULL,
+  model text NOT NULL,
+  key_id text NOT NULL,
+  endpoint text NOT NULL,
+  tag text NOT NULL,
+  tier text NOT NULL,
+  requests bigint NOT NULL,
+  input_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  cache_write_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  reasoning_tokens bigint NOT NULL,
+  amount bigint NOT NULL,
+  PRIMARY KEY (level, span, org_id, model, key_id, endpoint, tag, tier));
 
 CREATE TABLE webhook_deliveries (
   id text PRIMARY KEY,

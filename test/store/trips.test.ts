@@ -4,6 +4,7 @@ import type { Db, Queries } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
 import { createSqlStore, type StoreOperations } from '../../src/store/sql/sql-store.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
+import type { UsageQuery } from '../../src/core/usage-report.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addBatch, addToLedger, claimOf, lease, makeOrg, output, readUsageRows, start } from './fixtures.ts';
 
@@ -89,10 +90,13 @@ describe('trips to the database', () => {
     expect(searches).toEqual(expected.map((search) => `SEARCH ${search}`));
   });
 
-  test.each([['org_a'], [undefined]])(
-    'usage of %s is found by the days of each org, a part at a time',
-    async (orgId) => {
-      const days = ['2026-11-01', '2026-11-02', '2026-11-30'];
+  describe('usage is found a part at a time', () => {
+    const days = ['2026-11-01', '2026-11-02', '2026-11-30'];
+    const november = { start: '2026-11-01', before: '2026-12-01', limit: 2_000 } as const;
+    const inOrder = ['day>? AND day<?', 'day=? AND rowid>?'];
+    const searchSums = 'usage_sums USING INDEX sqlite_autoindex_usage_sums_1 (level=? AND span=?';
+
+    beforeEach(async () => {
       const used = {
         requests: 1,
         usage: { inputTokens: 3, cachedTokens: 1, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
@@ -104,44 +108,69 @@ describe('trips to the database', () => {
         Array.from({ length: 25_000 }, (_, n) => ({
           ...used,
           sourceId: `req_${n}`,
-          keyId: null,
+          keyId: `key_${n % 1_000}`,
           model: `m${n % 2}`,
           day: days[Math.floor(n / 10) % 3]!,
           orgId: n < 24_000 ? 'org_a' : 'org_c',
         })),
       );
+    });
+
+    /** Plan, parts and report. */
+    const read = async (query: Pick<UsageQuery, 'groups' | 'orgId'>) => {
       plan = [];
       let parts = 0;
       const ledger = {
         usage: (...asked: Parameters<typeof store.ledger.usage>) => (parts++, store.ledger.usage(...asked)),
       };
-      const { rows, total } = await readUsageRows(ledger, {
-        start: '2026-11-01',
-        before: '2026-12-01',
-        groups: ['day', 'model'],
-        limit: 9,
-        ...(orgId !== undefined && { orgId }),
-      });
-      const requests = orgId === undefined ? 25_000 : 24_000;
-      // Parts of 250 rows: SQLite's thread serves everybody.
-      expect(parts).toBe(orgId === undefined ? 101 : 97);
+      const { rows, total } = await readUsageRows(ledger, { ...november, ...query });
+      const requests = query.orgId === undefined ? 25_000 : 24_000;
       expect(total).toMatchObject({ requests, outputTokens: 2 * requests, amount: BigInt(5 * requests) });
-      expect(rows.map(({ groupValues: of }) => of.join())).toEqual(
-        days.flatMap((day) => [`${day},m0`, `${day},m1`]),
-      );
       expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(requests);
       const searches = plan
         .map(({ detail }) => detail)
-        .filter((detail) => /^(SEARCH|SCAN) (usage_ledger|l)\b|TEMP B-TREE/.test(detail));
-      expect(new Set(searches)).toEqual(
-        new Set(
-          ['day>? AND day<?', 'day=? AND rowid>?'].map(
-            (range) => `SEARCH l USING INDEX usage_ledger_by_org (org_id=? AND ${range})`,
-          ),
-        ),
+        .filter((detail) => /^(SEARCH|SCAN) (usage_|l\b)|TEMP B-TREE/.test(detail));
+      return { parts, searches: new Set(searches) };
+    };
+
+    test.each([['org_a'], [undefined]])('by the days of each org in the ledger, of %s', async (orgId) => {
+      const { parts, searches } = await read({ groups: ['batch', 'model'], ...(orgId && { orgId }) });
+      // Parts of 250 rows: SQLite's thread serves everybody.
+      expect(parts).toBe(orgId === undefined ? 101 : 97);
+      expect(searches).toEqual(
+        new Set(inOrder.map((range) => `SEARCH l USING INDEX usage_ledger_by_org (org_id=? AND ${range})`)),
       );
-    },
-  );
+    });
+
+    test('by the days of what is not in the sums', async () => {
+      const { parts, searches } = await read({ groups: ['org'] });
+      expect(parts).toBe(101);
+      expect(searches).toEqual(
+        new Set([
+          ...inOrder.map((range) => `SEARCH l USING INDEX usage_ledger_to_sum (${range})`),
+          `SEARCH ${searchSums})`,
+        ]),
+      );
+    });
+
+    test.each([
+      [['org'], undefined, 9, ['', ' AND (org_id,model,key_id,endpoint,tag,tier)>(?,?,?,?,?,?)']],
+      [
+        ['key'],
+        'org_a',
+        5,
+        [' AND org_id=?', ' AND org_id=? AND (model,key_id,endpoint,tag,tier)>(?,?,?,?,?)'],
+      ],
+      [['model'], undefined, 3, ['']],
+    ] as const)('by the sums of %s of %s', async (groups, orgId, expected, ranges) => {
+      while ((await store.ledger.addToSums('9999', 1_000, 0)) > 0);
+      const { parts, searches } = await read({ groups, ...(orgId && { orgId }) });
+      expect(parts).toBe(expected);
+      expect([...searches].filter((search) => !search.startsWith('SEARCH l'))).toEqual(
+        ranges.map((range) => `SEARCH ${searchSums}${range})`),
+      );
+    });
+  });
 
   test('usage is reported even if the prices of a batch are damaged, with a cost of zero', async () => {
     const batch = await addBatch(store as Store);

@@ -118,7 +118,14 @@ export interface LedgerStore {
   /** Adds charges of single requests. */
   add(entries: LedgerEntry[], commit: LedgerCommit): Promise<void>;
   /**
-   * Adds up to `limit` hourly rows from before `day` into rows of their days. Returns the number of rows taken; sums do not change.
+   * Adds up to `limit` of the oldest rows that are not in the sums by day and month to these, from before the hour `before`. Returns the
+   * number of rows taken; reports do not change. Takes none on a Postgres where a process without sums may have written after
+   * `upgradedBefore`, epoch milliseconds.
+   */
+  addToSums(before: string, limit: number, upgradedBefore: number): Promise<number>;
+  /**
+   * Adds up to `limit` hourly rows from before `day`, which are in the sums, into rows of their days. Returns the number of rows taken;
+   * reports do not change.
    */
   rollUp(day: string, limit: number): Promise<number>;
   /** Forgets the commits of writers that wrote none since `before`. */

@@ -25,6 +25,7 @@ import { batchWindows } from './0022-batch-windows.ts';
 import { replicaCaps } from './0023-replica-caps.ts';
 import { schemaSupport } from './0024-schema-support.ts';
 import { duties } from './0025-duties.ts';
+import { usageSums } from './0026-usage-sums.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -54,6 +55,7 @@ export const migrations: readonly Migration[] = [
   replicaCaps,
   schemaSupport,
   duties,
+  usageSums,
 ];
 
 /** Schema version of this version of Offpeak. */

@@ -68,7 +68,7 @@ export const operations: {
   ledger: {
     ...requests('add forSources'),
     ...scan('usage'),
-    ...engine('rollUp forgetWriters newest'),
+    ...engine('addToSums rollUp forgetWriters newest'),
   },
   controls: { ...engine('read'), ...requests('pause resume drain undrain cap uncap') },
   limits: { ...engine('share removeUnused'), ...requests('read') },

@@ -34,7 +34,7 @@ const groups: Record<Report, Readonly<Record<string, UsageGroup | null>>> = {
     user_id: null,
     api_key_id: 'key',
     model: 'model',
-    batch: 'batch',
+    batch: 'tier',
     service_tier: 'tier',
   },
   embeddings: { project_id: 'org', user_id: null, api_key_id: 'key', model: 'model' },
@@ -233,7 +233,7 @@ function groupValues({ report, groupBy }: BucketQuery, usage: UsageQuery, row: U
   const values: GroupValues = {};
   for (const [name, group] of Object.entries(groups[report])) {
     const value = group && groupBy.includes(name) ? row.groupValues[usage.groups.indexOf(group)]! : null;
-    values[name] = value !== null && group === 'batch' ? value !== '' : value || null;
+    values[name] = value !== null && name === 'batch' ? value === 'batch' : value || null;
   }
   return values;
 }

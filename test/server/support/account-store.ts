@@ -104,6 +104,7 @@ export function createAccountStore(): AccountStore {
       },
       forSources: async () => [],
       newest: async () => null,
+      addToSums: async () => 0,
       rollUp: async () => 0,
       forgetWriters: async () => {},
       usage: () => Promise.reject(new Error('nothing is added up here')),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
+import type { Store } from '../../../src/store/store.ts';
 import type { Stores } from '../conformance.ts';
 import { singlesOf } from '../../../src/core/usage-report.ts';
 import type { UsageQuery } from '../../../src/core/usage-report.ts';
@@ -15,6 +16,12 @@ import {
   readUsageRows,
   start,
 } from '../fixtures.ts';
+
+/** Adds all rows of the ledger to the sums, a few at a time. */
+export async function sumAll({ ledger, workers }: Pick<Store, 'ledger' | 'workers'>): Promise<void> {
+  await workers.finishUpgrade(start);
+  while ((await ledger.addToSums('9999', 7, start + 1)) === 7);
+}
 
 export function ledgerTests(on: Stores): void {
   const row = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
@@ -49,6 +56,8 @@ export function ledgerTests(on: Stores): void {
       expect(await ledger.newest()).toBeNull();
       await addToLedger(on.store, [row({ day: '2026-11-21T10', amount: 5 }), row({ amount: 5 })]);
       expect(await on.other.ledger.newest()).toBe('2026-11-21T10');
+      await sumAll(on.store);
+      expect(await ledger.newest()).toBe('2026-11-21T10');
       await ledger.rollUp('2026-11-22', 10);
       expect(await ledger.newest()).toBe('2026-11');
     });
@@ -133,6 +142,10 @@ export function ledgerTests(on: Stores): void {
       const before = await sums();
       const spent = (await on.store.orgs.budgets(start))[0]!.spent;
       expect(before[2]!.total!.amount).toBe(BigInt(spent));
+      // Only hours in the sums.
+      expect(await on.store.ledger.rollUp('2026-11-22', 7)).toBe(0);
+      await sumAll(on.store);
+      expect(await sums()).toEqual(before);
       const taken: number[] = [];
       while (taken.at(-1) !== 0) {
         taken.push(await on.store.ledger.rollUp('2026-11-22', 7));
@@ -267,8 +280,14 @@ export function ledgerTests(on: Stores): void {
           ['flex', '', 1],
         ];
         expect(await requestsOf(['tier', 'batch'])).toEqual(expected);
+        await sumAll(on.store);
         await on.store.ledger.rollUp('2026-11-22', 10);
         expect(await requestsOf(['tier', 'batch'])).toEqual(expected);
+        expect(await requestsOf(['tier'])).toEqual([
+          ['batch', 1],
+          ['default', 2],
+          ['flex', 1],
+        ]);
       });
 
       test('in pages, each of which reads only the days before the previous page', async () => {

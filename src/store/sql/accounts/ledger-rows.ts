@@ -1,10 +1,11 @@
-import { words } from '../../../base/words.ts';
 import { costParts, roundCost, roundedIncrease } from '../../../core/price.ts';
 import type { Usage } from '../../../core/usage.ts';
 import type { Queries } from '../../db.ts';
 import type { LedgerEntry, LedgerRow } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
 import { addSpending } from './spending.ts';
+import { figureColumns } from './usage-columns.ts';
+import { addToSums } from './usage-sums.ts';
 
 /** Whole nano-dollars, and the rest in `costParts`. */
 interface AmountColumns {
@@ -19,7 +20,7 @@ export const ledger = tableOf<Row>('usage_ledger')(
   'amount amountRest',
 );
 
-const rolledUp = tableOf<Row & { rolledUp: 1 }>('usage_ledger')(
+const rolledUp = tableOf<Row & { rolledUp: 3 }>('usage_ledger')(
   'sourceId model day orgId keyId endpoint tag requests inputTokens cachedTokens cacheWriteTokens outputTokens reasoningTokens',
   'amount amountRest rolledUp',
 );
@@ -36,33 +37,34 @@ export async function addToLedger(q: Queries, entries: readonly LedgerEntry[]): 
     q,
     // One lock order for all processes.
     entries.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)).map(toRow),
-    `${onConflictAdd} RETURNING source_id AS "sourceId", model, day, amount, amount_rest AS "amountRest"`,
-  )) as Pick<Row, 'sourceId' | 'model' | 'day' | 'amount' | 'amountRest'>[];
-  await addSpending(
+    `${onConflictAdd} RETURNING source_id AS "sourceId", model, day, amount, amount_rest AS "amountRest", rolled_up AS "rolledUp"`,
+  )) as (Pick<Row, 'sourceId' | 'model' | 'day' | 'amount' | 'amountRest'> & { rolledUp: number })[];
+  const charged = sums.map(({ rolledUp: state, ...sum }) => {
+    const entry = added.get(keyOf(sum))!;
+    const cost = { nano: sum.amount ?? 0, parts: sum.amountRest };
+    return { ...entry, amount: roundedIncrease(cost, entry.cost), isLate: state >= 2 };
+  });
+  // For an hour that is in the sums already.
+  await addToSums(
     q,
-    sums.map((sum) => {
-      const entry = added.get(keyOf(sum))!;
-      const cost = { nano: sum.amount ?? 0, parts: sum.amountRest };
-      return { ...entry, amount: roundedIncrease(cost, entry.cost) };
-    }),
+    charged.filter(({ isLate }) => isLate),
   );
+  await addSpending(q, charged);
 }
 
-/** Adds whole amounts to the rows of their days. Budgets counted them when they were charged. */
+/** Adds whole amounts that are in the sums to the rows of their days. Budgets counted them when they were charged. */
 export async function addRolledUp(q: Queries, rows: readonly LedgerRow[]): Promise<void> {
   await rolledUp.insert(
     q,
-    rows.map(({ usage, ...row }) => ({ ...row, ...usage, amountRest: 0, rolledUp: 1 })),
+    rows.map(({ usage, ...row }) => ({ ...row, ...usage, amountRest: 0, rolledUp: 3 })),
     onConflictAdd,
   );
 }
 
-const counters = words(
-  'requests input_tokens cached_tokens cache_write_tokens output_tokens reasoning_tokens',
-);
-
 const onConflictAdd = `ON CONFLICT (source_id, model, day) DO UPDATE SET
-  ${counters.map((name) => `${name} = usage_ledger.${name} + excluded.${name}`).join(', ')},
+  ${Object.values(figureColumns)
+    .map((name) => `${name} = usage_ledger.${name} + excluded.${name}`)
+    .join(', ')},
   amount = usage_ledger.amount + excluded.amount + (usage_ledger.amount_rest + excluded.amount_rest) / ${costParts},
   amount_rest = (usage_ledger.amount_rest + excluded.amount_rest) % ${costParts}`;
 

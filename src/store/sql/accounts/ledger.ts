@@ -2,6 +2,7 @@ import type { Db, Queries } from '../../db.ts';
 import type { LedgerCommit, LedgerStore } from '../../contract/accounts.ts';
 import { addToLedger, ledgerRows } from './ledger-rows.ts';
 import { rollUp } from './roll-up.ts';
+import { sumLedger } from './sum-ledger.ts';
 import { sumUsage } from './usage-report.ts';
 
 export function createLedger(db: Db): LedgerStore {
@@ -11,6 +12,7 @@ export function createLedger(db: Db): LedgerStore {
         if (await begin(q, commit)) await addToLedger(q, entries);
       }),
     forgetWriters: (before, now) => forgetWriters(db, before, now),
+    addToSums: (before, limit, upgradedBefore) => sumLedger(db, before, limit, upgradedBefore),
     rollUp: (day, limit) => rollUp(db, day, limit),
     newest: () => newest(db),
     forSources: (sourceIds) => ledgerRows(db, sourceIds),
@@ -21,7 +23,10 @@ export function createLedger(db: Db): LedgerStore {
 /** Rows by the hour have an index by day. Without any, the monthly sums still tell. */
 async function newest(db: Db): Promise<string | null> {
   type Found = { at: string | null };
-  const [hourly] = await db.all<Found>('SELECT max(day) AS at FROM usage_ledger WHERE rolled_up = 0');
+  const [hourly] = await db.all<Found>(
+    `SELECT max(at) AS at FROM (SELECT max(day) AS at FROM usage_ledger WHERE rolled_up < 2
+     UNION ALL SELECT max(day) AS at FROM usage_ledger WHERE rolled_up = 2) AS newest`,
+  );
   if (hourly?.at) return hourly.at;
   const [monthly] = await db.all<Found>('SELECT max(month) AS at FROM spending');
   return monthly?.at ?? null;

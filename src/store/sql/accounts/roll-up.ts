@@ -4,17 +4,18 @@ import type { LedgerRow } from '../../contract/accounts.ts';
 import type { Db, Queries } from '../../db.ts';
 import { paddedSlices, tuples } from '../statement.ts';
 import { addRolledUp, ledger, fromRow, type Row } from './ledger-rows.ts';
-import { billedAmount } from './usage-report.ts';
+import { sumRows } from './sum-ledger.ts';
+import { billedAmount } from './usage-columns.ts';
 
 /**
- * Adds up to `limit` of the oldest rows from before `day` into rows of their days, in one transaction. Amounts are rounded before they
- * are added, so that all sums stay as they were. Returns the number of rows taken.
+ * Adds up to `limit` of the oldest hours from before `day` into rows of their days, in one transaction; only hours that are in the sums.
+ * Amounts are rounded before they are added, so that all sums stay as they were. Returns the number of rows taken.
  */
 export function rollUp(db: Db, day: string, limit: number): Promise<number> {
   return db.tx(async (q) => {
     const rows = await q.all<Row>(
       `SELECT ${ledger.fields}, ${billedAmount(db)} AS amount, 0 AS "amountRest" FROM usage_ledger l
-       WHERE rolled_up = 0 AND day < ? ORDER BY day LIMIT ? ${q.skipLocked}`,
+       WHERE rolled_up = 2 AND day < ? ORDER BY day LIMIT ? ${q.skipLocked}`,
       [day, limit],
     );
     await removeRows(q, rows);
@@ -24,6 +25,8 @@ export function rollUp(db: Db, day: string, limit: number): Promise<number> {
       const known = days.get(key);
       days.set(key, known ? add(known, row) : row);
     }
+    // Days that an earlier version rolled up.
+    await sumRows(q, db, [...days.values()]);
     await addRolledUp(q, [...days.values()]);
     return rows.length;
   });

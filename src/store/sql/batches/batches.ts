@@ -17,7 +17,7 @@ import type { StoredFile } from '../../../core/file.ts';
 import type { FileByteLimits } from '../../contract/storage.ts';
 import { exceededLimit, readStored } from '../storage.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
-import { freezeAmounts } from '../accounts/usage-report.ts';
+import { freezeAmounts } from '../accounts/usage-columns.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
 import { insertFiles, lockFile } from '../files.ts';
 import { isBatch, requireRoom } from './queued-work.ts';
