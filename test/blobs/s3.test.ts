@@ -459,7 +459,11 @@ describe('a start', () => {
 
   test.each([
     [{ status: 403, code: 'RequestTimeTooSkewed' }, 'differ too much', 'NTP'],
-    [{ status: 403, code: 'AccessDenied' }, 'lacks permissions', 'put and delete'],
+    [
+      { status: 403, code: 'AccessDenied' },
+      'for the bucket files (AccessDenied: No & no).',
+      'put and delete',
+    ],
     [{ status: 301, code: 'PermanentRedirect' }, 'is not in the region', 's3.endpoint'],
   ])('that is refused with %j reports it', async (fault, message, hint) => {
     failing(/^PUT/, fault);

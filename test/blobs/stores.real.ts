@@ -27,8 +27,10 @@ for (const store of realStores) {
   else console.warn(`SKIPPED, not tested with ${store.name}: ${found.reason}`);
 }
 
+const usualRefusals = { key: 'rejected the key other', secret: `the secret of the key ${user} is wrong` };
+
 function storeTests(store: RealStore, program: string): void {
-  const { listsUploads = true, checksSignatures = true } = store;
+  const { listsUploads = true, refusals = usualRefusals } = store;
   let running: RunningStore;
   let bucket: BucketConfig;
   let blobs: Blobs;
@@ -111,10 +113,10 @@ function storeTests(store: RealStore, program: string): void {
     const keys = (accessKey: string, secretKey: string) =>
       ({ kind: 'static', accessKey, secretKey, sessionToken: undefined }) as const;
     const tries: [Blobs, string][] = [[make({ bucket: 'nosuch' }), 'There is no bucket nosuch']];
-    if (checksSignatures)
+    if (refusals)
       tries.push(
-        [make({ keys: keys('other', secret) }), 'rejected the key other'],
-        [make({ keys: keys(user, 'mistyped') }), 'the secret of the key offpeak is wrong'],
+        [make({ keys: keys('other', secret) }), refusals.key],
+        [make({ keys: keys(user, 'mistyped') }), refusals.secret],
       );
     for (const [wrong, message] of tries) await expect(wrong.start()).rejects.toThrow(message);
   });
