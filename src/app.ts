@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createDiskReserve } from './app/disk-reserve.ts';
 import { createLog, secretsOf } from './app/log.ts';
+import { openBlobs } from './app/open-blobs.ts';
 import { openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
 import { createServing, type UnavailableServer } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
@@ -18,8 +19,6 @@ import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
 import { words } from './base/words.ts';
 import { createBatches } from './batches/create-batches.ts';
-import type { Blobs } from './blobs/blobs.ts';
-import { createDiskBlobs } from './blobs/disk/disk.ts';
 import { ConfigError, formatProblem } from './config/source-value.ts';
 import { type Config, blobStoreName } from './core/config.ts';
 import { soleDuties } from './core/duties.ts';
@@ -113,9 +112,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
         log,
       });
   const { bucket } = config.files;
-  const blobs: Blobs = bucket
-    ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ clock, random, log, bucket })
-    : createDiskBlobs({ folder: blobStoreName(config), log });
+  const blobs = await openBlobs(config, { clock, random, log });
   const folders = [...(exclusive ? [config.data] : []), ...(bucket ? [] : [blobStoreName(config)])];
   const disk = createDiskReserve({ folders, reserveBytes: config.limits.diskReserveBytes, clock, log });
   const requireDisk = () => disk.require();

@@ -414,6 +414,27 @@ describe('files', () => {
   });
 });
 
+describe('files that are moved', () => {
+  const s3 = 's3: { access_key: c, secret_key: d }\n';
+
+  it('have a store and a fallback of the other kind', () => {
+    const into = load(`files: { store: s3://one, fallback: disk }\n${s3}`).files;
+    expect([into.bucket?.bucket, into.fallback]).toEqual(['one', {}]);
+    const back = load(`files: { fallback: s3://one/x }\n${s3}`).files;
+    expect([back.bucket, back.fallback?.bucket?.prefix]).toEqual([undefined, 'x/']);
+  });
+
+  it.each([
+    '{ store: disk, fallback: disk }',
+    '{ store: s3://one, fallback: s3://two }',
+    '{ fallback: disk }',
+  ])('are refused as %s', (files) => {
+    expect(() =>
+      load(`files: ${files}\n`, { env: { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' } }),
+    ).toThrow('files.fallback: must be the other kind of store');
+  });
+});
+
 describe('the keys of a bucket', () => {
   const keysOf = (env: Record<string, string>, yaml = 'files: s3://bucket\n') =>
     load(yaml, { env }).files.bucket?.keys;

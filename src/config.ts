@@ -4,7 +4,7 @@ import { isAddressRange } from './base/addresses.ts';
 import { type Checker, ConfigError, createChecker, type SourceValue } from './config/source-value.ts';
 import { parseSourceYaml } from './config/source-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
-import { bucket } from './config/bucket.ts';
+import { fileStores } from './config/bucket.ts';
 import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
@@ -79,8 +79,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const databaseUrl = database(outer('database', 'OFFPEAK_DATABASE', file.database), check);
   const roleAt = outer('role', 'OFFPEAK_ROLE', file.role);
   const caps = limits(file.limits, { list: served, isShared: databaseUrl !== 'sqlite' }, check);
-  const { store, ...taken } = files(file.files, caps, check);
-  const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
+  const { store, fallback, ...taken } = files(file.files, caps, check);
+  const stores = { store: variable('OFFPEAK_FILES', store), fallback };
   const host = check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1';
   // Hosting platforms set PORT; Offpeak's own settings override it.
   const port = outer('port', 'OFFPEAK_PORT', server.port) ?? outside('PORT', env.PORT);
@@ -96,7 +96,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     data,
     database: databaseUrl,
     postgres: postgres(file.postgres, check),
-    files: omitUndefined({ ...taken, bucket: kept }),
+    files: { ...taken, ...fileStores(stores, file.s3, env, check) },
     models: served,
     modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), context) ?? join(data, 'models'),
     hub: {

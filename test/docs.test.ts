@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { runnableCommands } from './support/runnable-commands.ts';
 import { silentCli } from './cli/support/run-cli.ts';
 import { readRules } from './deploy/queries.ts';
 import { findFences } from './docs/fences.ts';
@@ -278,7 +278,7 @@ const program = await createProgram(silentCli());
 
 describe('docs/cli.md', () => {
   const parts = sections(read('docs/cli.md'), 3);
-  const commands = leaves(program);
+  const commands = runnableCommands(program);
   const shared = ['--url', '--key-file', '--key', '--json'];
 
   it('lists every command, and no other', () => {
@@ -292,12 +292,6 @@ describe('docs/cli.md', () => {
     expect(listed.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 });
-
-function leaves(command: Command, path: string[] = []): { name: string; command: Command }[] {
-  const here = [...path, command.name()];
-  if (command.commands.length === 0) return [{ name: here.join(' '), command }];
-  return command.commands.flatMap((child) => leaves(child, here));
-}
 
 describe('docs/batches.md', () => {
   const fences = findFences('docs/batches.md', read('docs/batches.md'));

@@ -74,7 +74,8 @@ export function secretsOf(config: Config): string[] {
       : [],
   );
   const passwords = database === 'sqlite' ? [] : parseDatabaseUrl(database).secrets;
-  const keys = files.bucket ? bucketSecrets(files.bucket.keys) : [];
+  const bucket = files.bucket ?? files.fallback?.bucket;
+  const keys = bucket ? bucketSecrets(bucket.keys) : [];
   // Removing secrets of fewer than 8 characters would make the log unreadable.
   const all = [apiKey, adminKey, secretsKey, hub.token, ...keys, ...passwords];
   return [...all, ...acceptedSecretsKeys, ...Object.values(tracing?.headers ?? {}), ...engines].flatMap(

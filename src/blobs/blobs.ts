@@ -23,8 +23,8 @@ export interface Blobs extends Service {
   size(name: string): Promise<number | undefined>;
   /** Removes a blob, in use or quarantined. Does nothing if it is missing. */
   remove(name: string): Promise<void>;
-  /** All committed blobs with their modification times in epoch milliseconds, by the clock of this machine. */
-  list(): AsyncIterable<{ name: string; modifiedAt: number }>;
+  /** All committed blobs, or those of one of the `blobFolders`. */
+  list(folder?: string): AsyncIterable<ListedBlob>;
   /** Takes a blob out of use as of `at` (epoch milliseconds). Until `restore`, reads report it as missing. */
   quarantine(name: string, at: number): Promise<void>;
   restore(name: string): Promise<void>;
@@ -34,6 +34,13 @@ export interface Blobs extends Service {
   label(installation: string): Promise<void>;
   /** Fails if a small write cannot be made durable. */
   ping(): Promise<void>;
+}
+
+export interface ListedBlob {
+  name: string;
+  bytes: number;
+  /** Epoch milliseconds by the clock of this machine. */
+  modifiedAt: number;
 }
 
 export interface ByteRange {

@@ -1,29 +1,52 @@
 import type { Checker, SourceValue } from './source-value.ts';
-import type { BucketConfig } from '../core/config.ts';
+import type { BucketConfig, Config } from '../core/config.ts';
 import { bucketKeys } from './bucket-keys.ts';
+import { omitUndefined } from './context.ts';
 import { outside } from './environment.ts';
 import { configKeys } from './keys.ts';
 
 const bucketRule =
   'It has 3 to 63 lowercase letters, digits, - and ., and begins and ends with a letter or digit.';
 
-/**
- * Bucket for files; undefined for the disk. The AWS variables apply too, but the file overrides them: they may be meant for
- * another program.
- */
-export function bucket(
-  store: SourceValue | undefined,
+type Env = Record<string, string | undefined>;
+
+/** Stores for files: `store`, and `fallback` for one that they are moved from. One of the two is the disk. */
+export function fileStores(
+  { store, fallback }: Record<'store' | 'fallback', SourceValue | undefined>,
   s3: SourceValue | undefined,
-  env: Record<string, string | undefined>,
+  env: Env,
+  check: Checker,
+): Pick<Config['files'], 'bucket' | 'fallback'> {
+  const [name, other] = [check.text(store) ?? 'disk', check.text(fallback) ?? 'disk'];
+  const isDisk = name === 'disk';
+  if (fallback && isDisk === (other === 'disk'))
+    check.fail(
+      fallback,
+      'must be the other kind of store',
+      'One of store and fallback is disk, the other s3://bucket/prefix.',
+    );
+  const at = isDisk ? fallback : store;
+  const url = isDisk ? other : name;
+  if (at === undefined || url === 'disk') {
+    if (s3) check.fail(s3, 'has no effect while files are stored on disk', 'Set files: s3://bucket/prefix.');
+    return {};
+  }
+  const found = bucket({ at, url }, s3, env, check);
+  if (isDisk) return { fallback: omitUndefined({ bucket: found }) };
+  return omitUndefined({ bucket: found, fallback: fallback && {} });
+}
+
+/**
+ * Bucket for files. The AWS variables apply too, but the file overrides them: they may be meant for another program.
+ */
+function bucket(
+  { at: store, url }: { at: SourceValue; url: string },
+  s3: SourceValue | undefined,
+  env: Env,
   check: Checker,
 ): BucketConfig | undefined {
   const fields = check.object(s3, configKeys.s3);
-  const found = check.text(store);
-  if (store === undefined || found === undefined || found === 'disk') {
-    if (s3) check.fail(s3, 'has no effect while files are stored on disk', 'Set files: s3://bucket/prefix.');
-    return undefined;
-  }
-  const [, name = '', path = ''] = /^s3:\/\/([^/]+)((?:\/[\w.-]+)*)\/?$/i.exec(found) ?? [];
+  const [, name = '', path = ''] = /^s3:\/\/([^/]+)((?:\/[\w.-]+)*)\/?$/i.exec(url) ?? [];
   if (name === '' || path.split('/').some((part) => /^\.+$/.test(part)))
     return check.fail(
       store,

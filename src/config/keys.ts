@@ -43,7 +43,7 @@ export const configKeys = {
     ...words('requests_per_minute input_tokens_per_minute output_tokens_per_minute concurrent_requests'),
     ...words('open_batches queued_requests queued_tokens'),
   ],
-  files: words('store purposes bytes'),
+  files: words('store fallback purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
   metrics: words('host port orgs'),
   tracing: words('endpoint headers sample parent_based'),

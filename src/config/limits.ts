@@ -135,12 +135,12 @@ export function batch(
   };
 }
 
-/** Settings of `files`; a text is the store alone, which `bucket.ts` reads. */
+/** Settings of `files`; a text is the store alone. `bucket.ts` reads the stores. */
 export function files(
   at: SourceValue | undefined,
   { bytesPerBatch }: Config['limits'],
   check: Checker,
-): Config['files'] & { store: SourceValue | undefined } {
+): Config['files'] & Record<'store' | 'fallback', SourceValue | undefined> {
   const isStore = typeof at?.value === 'string';
   const fields = check.object(isStore ? undefined : at, configKeys.files);
   const named = check.list(fields.purposes)?.flatMap((item) => check.choice(item, uploadPurposes) ?? []);
@@ -148,6 +148,7 @@ export function files(
     check.fail(fields.purposes, 'must include batch', 'Batch input files are always accepted.');
   return {
     store: isStore ? at : fields.store,
+    fallback: fields.fallback,
     purposes: [...new Set<UploadPurpose>(['batch', ...(named ?? [])])],
     bytes: check.whole(fields.bytes, { min: 1, max: 2 ** 30 }) ?? bytesPerBatch,
   };

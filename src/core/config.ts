@@ -42,6 +42,8 @@ export interface Config {
     bytes: number;
     /** Object store for files; under `data` if absent. */
     bucket?: BucketConfig;
+    /** Store of the other kind that files are moved from, which is read as well. */
+    fallback?: { bucket?: BucketConfig };
   };
   /** Part of the work that this process does. */
   role: Role;
@@ -122,7 +124,10 @@ export interface Config {
 }
 
 /** Location of stored files for display: a folder, or `s3://bucket/prefix`. */
-export function blobStoreName({ data, files: { bucket } }: Config): string {
+export function blobStoreName({
+  data,
+  files: { bucket },
+}: Pick<Config, 'data'> & { files: { bucket?: BucketConfig } }): string {
   return bucket ? `s3://${bucket.bucket}/${bucket.prefix}`.replace(/\/$/, '') : `${data}/blobs`;
 }
 

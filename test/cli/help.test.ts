@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/run.ts';
 import { listCommands } from '../../src/cli/completion/completion.ts';
 import { createFakeServer } from './support/fake-server.ts';
+import { runnableCommands } from '../support/runnable-commands.ts';
 import { runCli, silentCli } from './support/run-cli.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,13 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'offpeak-help-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const program = await createProgram(silentCli());
-const commands = leavesOf(program, []);
-
-function leavesOf(command: Command, path: string[]): { name: string; command: Command }[] {
-  const here = [...path, command.name()];
-  if (command.commands.length === 0) return [{ name: here.join(' '), command }];
-  return command.commands.flatMap((child) => leavesOf(child, here));
-}
+const commands = runnableCommands(program);
 
 function helpOf(command: Command): string {
   let text = '';
@@ -41,7 +36,7 @@ describe('the help of each command', () => {
       // A fresh command for each example, because options stay set.
       const fresh = await createProgram(silentCli());
       const asked: string[] = [];
-      for (const leaf of leavesOf(fresh, [])) leaf.command.action(() => void asked.push(leaf.name));
+      for (const leaf of runnableCommands(fresh)) leaf.command.action(() => void asked.push(leaf.name));
       await fresh.parseAsync(argv, { from: 'user' });
       expect(asked, example).toEqual([name]);
     }

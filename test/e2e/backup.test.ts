@@ -52,6 +52,10 @@ it('a backup taken under load starts as a server that ends every line of every b
   expect(parseLines((await second.api.send(`/v1/files/${output}/content`)).text)).toHaveLength(20);
 });
 
+const moving = `files: { store: s3://bucket, fallback: disk }
+s3: { access_key: a, secret_key: b }
+`;
+
 it('reports what prevents a backup', async () => {
   const run = (...more: string[]) =>
     promisify(execFile)(process.execPath, [main, 'backup', ...more], { cwd: installation.folder }).catch(
@@ -64,4 +68,6 @@ it('reports what prevents a backup', async () => {
   writeFileSync(join(installation.folder, 'file'), '');
   expect(await run('file', '--data', installation.data)).toContain('file is a file.');
   expect(await run('new', '--data', join(installation.folder, 'nowhere'))).toContain('No database in');
+  writeFileSync(join(installation.folder, 'moving.yaml'), moving);
+  expect(await run('new', '--config', 'moving.yaml')).toContain('The files are in two stores');
 });

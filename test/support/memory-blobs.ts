@@ -1,4 +1,5 @@
 import type { Blobs } from '../../src/blobs/blobs.ts';
+import { blobKey } from '../../src/blobs/names.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 
 /** `Blobs` in memory. Committed blobs persist, even if their writer's process dies. */
@@ -118,9 +119,11 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
       label = installation;
     },
 
-    async *list() {
+    async *list(folder) {
       await turn('list', '');
-      for (const [name, modifiedAt] of times) yield { name, modifiedAt };
+      for (const [name, modifiedAt] of times)
+        if (folder === undefined || blobKey(name).startsWith(`${folder}/`))
+          yield { name, bytes: stored.get(name)!.length, modifiedAt };
     },
 
     ping: () => turn('ping', ''),

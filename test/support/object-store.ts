@@ -191,9 +191,10 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const keys = [...store.objects.keys()]
       .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
       .toSorted();
-    const page = keys
-      .slice(0, limit)
-      .map((key) => entry('Contents', key, 'LastModified', find(key).modifiedAt));
+    const page = keys.slice(0, limit).map((key) => {
+      const { body, modifiedAt } = find(key);
+      return entry('Contents', key, 'LastModified', modifiedAt, `<Size>${body.length}</Size>`);
+    });
     const more = keys.length > limit;
     const next = more ? `<NextContinuationToken>${keys[limit - 1]}</NextContinuationToken>` : '';
     return { body: `<L><IsTruncated>${more}</IsTruncated>${next}${page.join('')}</L>` };

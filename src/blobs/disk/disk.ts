@@ -11,7 +11,7 @@ import { readRanges } from '../read-ranges.ts';
 import { createWriter } from '../writer.ts';
 import type { DiskFs } from './fs.ts';
 import { truncatedBlob, withBlobErrors, ifExists, isMissing, missingBlob, toBlobError } from './faults.ts';
-import { readModifiedAt, blobPath } from './paths.ts';
+import { blobPath } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
 import { createDiskQuarantine } from './quarantine.ts';
 import { removeLeftovers, temporaryName } from './temporary.ts';
@@ -162,13 +162,13 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
       });
     },
 
-    async *list() {
-      for (const digits of await fs.readdir(folder)) {
+    async *list(only) {
+      for (const digits of only === undefined ? await fs.readdir(folder) : [only]) {
         if (!/^[0-9a-f]{2}$/.test(digits)) continue;
-        for (const name of await fs.readdir(join(folder, digits))) {
+        for (const name of (await ifExists(() => fs.readdir(join(folder, digits)))) ?? []) {
           const path = join(folder, digits, name);
-          const modifiedAt = isBlobName(name) ? await readModifiedAt(fs, path) : undefined;
-          if (modifiedAt !== undefined) yield { name, modifiedAt: Math.floor(modifiedAt) };
+          const found = isBlobName(name) ? await ifExists(() => fs.stat(path)) : undefined;
+          if (found) yield { name, bytes: found.size, modifiedAt: Math.floor(found.mtimeMs) };
         }
       }
     },

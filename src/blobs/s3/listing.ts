@@ -6,6 +6,7 @@ import { abortUpload } from '../../s3/upload.ts';
 interface ListedObject {
   /** Key below the prefix. */
   key: string;
+  bytes: number;
   /** Epoch milliseconds by the clock of this machine. */
   modifiedAt: number;
 }
@@ -48,5 +49,6 @@ export async function abortLeftovers(client: S3Client, before: number): Promise<
 function toListed(client: S3Client, xml: string, time: string): ListedObject {
   const key = findText(xml, 'Key') ?? '';
   const modifiedAt = Date.parse(findText(xml, time) ?? '') - client.aheadMs();
-  return { key: key.slice(client.objectName('').length), modifiedAt };
+  const bytes = Number(findText(xml, 'Size'));
+  return { key: key.slice(client.objectName('').length), bytes, modifiedAt };
 }

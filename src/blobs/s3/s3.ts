@@ -130,10 +130,10 @@ export function createS3Blobs({ log, clock, ...options }: Omit<S3ClientOptions, 
       await removeQuarantined(name);
     },
 
-    async *list() {
-      for await (const { key, modifiedAt } of listObjects(client, '')) {
+    async *list(folder) {
+      for await (const { key, ...found } of listObjects(client, folder === undefined ? '' : `${folder}/`)) {
         const name = key.slice(3);
-        if (isBlobName(name) && key === blobKey(name)) yield { name, modifiedAt };
+        if (isBlobName(name) && key === blobKey(name)) yield { name, ...found };
       }
     },
 

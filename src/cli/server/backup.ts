@@ -20,6 +20,11 @@ export function backup(cli: Cli): Command {
       const target = resolve(cli.cwd, folder);
       const isEmbedded = database === 'sqlite';
       const isBucket = config.files.bucket !== undefined;
+      if (config.files.fallback)
+        throw new CliError(
+          'The files are in two stores while they are moved, so a backup of one would be incomplete.',
+          `Finish the move with ${terminal.self.command} migrate blobs, and remove files.fallback.`,
+        );
       if (isBucket && !isEmbedded)
         throw new CliError(
           'Nothing to back up here: the database is in Postgres and the files are in a bucket.',

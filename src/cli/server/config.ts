@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { EngineConfig } from '../../config.ts';
-import { blobStoreName } from '../../core/config.ts';
+import { blobStoreName, type Config } from '../../core/config.ts';
 import { readModelSource, formatSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples, group } from '../shared/commands.ts';
@@ -25,10 +25,17 @@ function check(cli: Cli): Command {
         ['listens on', `${loaded.server.host}:${loaded.server.port}`],
         ['data', loaded.data],
         ['database', withoutPassword(loaded.database)],
-        ['files', blobStoreName(loaded)],
+        ['files', fileStores(loaded)],
         ...loaded.models.map(({ id, engine }): [string, string] => ['model', `${id}: ${describe(engine)}`]),
       ]);
     });
+}
+
+/** Store of new files, and the one that the others are moved from. */
+function fileStores(loaded: Config): string {
+  const { fallback } = loaded.files;
+  const from = fallback && `, moved from ${blobStoreName({ ...loaded, files: fallback })}`;
+  return `${blobStoreName(loaded)}${from ?? ''}`;
 }
 
 function describe(engine: EngineConfig): string {

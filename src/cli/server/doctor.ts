@@ -54,12 +54,14 @@ export async function runDoctor(cli: Cli, config: Config, options: DoctorOptions
 
 /** Findings for a bucket; empty for files on the disk. */
 async function examineFiles(config: Config) {
-  const { bucket } = config.files;
+  const { files } = config;
+  const bucket = files.bucket ?? files.fallback?.bucket;
   if (!bucket) return [];
   const { checkBucket } = await import('../../app/bucket.ts');
   const fault = await checkBucket(bucket);
   const findings = fault ? [{ about: 'store', verdict: 'fault' as const, message: fault.message }] : [];
-  return [{ files: blobStoreName(config), reachable: fault?.isUsable ?? true, findings }];
+  const name = blobStoreName({ ...config, files: { bucket } });
+  return [{ files: name, reachable: fault?.isUsable ?? true, findings }];
 }
 
 function showFiles(

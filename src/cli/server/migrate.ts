@@ -2,10 +2,12 @@ import { Command } from 'commander';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
+import { migrateBlobs } from './migrate-blobs.ts';
 import { readConfig, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
 
 export function migrate(cli: Cli): Command {
-  return withServerFlags(new Command('migrate'))
+  return withServerFlags(new Command('migrate').enablePositionalOptions())
+    .addCommand(migrateBlobs(cli))
     .option('--json', 'print JSON')
     .addHelpText('after', examples('--database postgres://offpeak@db/offpeak'))
     .action(async (flags: ServerFlags & { json?: boolean }) => {

@@ -36,12 +36,16 @@ export interface FileStore {
   removeExpired(now: number, limit: number): Promise<StoredFile[]>;
   /** Subset of `blobIds` with a file row. */
   referencedBlobs(blobIds: string[]): Promise<string[]>;
+  /** Sizes and checksums of the files with these blobs. */
+  sums(blobIds: string[]): Promise<FileSum[]>;
   /** Blobs of the `limit` newest files. */
   newestBlobs(limit: number): Promise<string[]>;
   /** Blobs to delete: their file row was removed. */
   removedBlobs(limit: number): Promise<string[]>;
   forgetRemoved(blobIds: string[]): Promise<void>;
 }
+
+export type FileSum = Pick<StoredFile, 'blobId' | 'bytes' | 'sha256'>;
 
 export interface FileQuery {
   purpose?: FilePurpose;

@@ -1,6 +1,6 @@
 import { countsTowardQuota, type StoredFile } from '../../core/file.ts';
 import type { Db, Queries } from '../db.ts';
-import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
+import type { CreateFileOutcome, FileStore, FileSum } from '../contract/files.ts';
 import type { Stored } from '../contract/storage.ts';
 import { claimToken, forgetResource, sweepTokens } from './idempotency.ts';
 import { files } from './rows.ts';
@@ -60,6 +60,8 @@ export function createFiles(db: Db): FileStore {
       return names(await allIn<BlobRow>(db, blobIds, text));
     },
 
+    sums: (blobIds) => readFileSums(db, blobIds),
+
     newestBlobs: async (limit) =>
       names(await db.all<BlobRow>('SELECT blob_id FROM files ORDER BY id DESC LIMIT ?', [limit])),
 
@@ -70,6 +72,14 @@ export function createFiles(db: Db): FileStore {
       await allIn(db, gone, (list) => `DELETE FROM removed_blobs WHERE blob_id IN ${list}`);
     },
   };
+}
+
+export function readFileSums(q: Queries, blobIds: readonly string[]): Promise<FileSum[]> {
+  return allIn<FileSum>(
+    q,
+    blobIds,
+    (list) => `SELECT blob_id AS "blobId", bytes, sha256 FROM files WHERE blob_id IN ${list}`,
+  );
 }
 
 interface BlobRow {

@@ -1,11 +1,13 @@
-import type { Db } from '../db.ts';
+import type { Db, Queries } from '../db.ts';
 import type { InstallationStore } from '../store.ts';
 
+export async function readInstallation(q: Queries): Promise<string | undefined> {
+  const [row] = await q.all<{ id: string }>('SELECT id FROM installation');
+  return row?.id;
+}
+
 export function createInstallation(db: Db): InstallationStore {
-  const id = async () => {
-    const [row] = await db.all<{ id: string }>('SELECT id FROM installation');
-    return row?.id;
-  };
+  const id = () => readInstallation(db);
   return {
     id,
     async claim(wanted, now) {

@@ -32,7 +32,7 @@ export const operations: {
   actions: { ...requests('create get'), ...engine('claim advance release end removeEnded') },
   audit: requests('append list'),
   files: requests(
-    'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',
+    'insert get find list remove removeExpired referencedBlobs sums newestBlobs removedBlobs forgetRemoved',
   ),
   batches: {
     ...requests(
