@@ -91,8 +91,8 @@ export const plantedSending: Record<string, Plant> = {
   ),
   'an org waits until all others are done': claimingInOrder(
     inSql('batches.claim', [
-      '(SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id)',
-      "CASE found.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END",
+      'share.served AS place',
+      "CASE share.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END AS place",
     ]),
   ),
   'an org that idled comes back at its old place in the queue': claimingInOrder(

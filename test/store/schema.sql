@@ -79,6 +79,14 @@ CREATE TABLE batch_chunks (
   n integer NOT NULL,
   PRIMARY KEY (batch_id, seq));
 
+CREATE TRIGGER batch_chunks_added AFTER INSERT ON batch_chunks
+  WHEN NEW.state = 'ready' AND NEW.seq > 0 BEGIN INSERT INTO queue_shares (model, org_id, served, ready) VALUES (NEW.model, NEW.org_id, 0, 1)
+  ON CONFLICT (model, org_id) DO UPDATE SET ready = 1 WHERE ready = 0; END;
+
+CREATE TRIGGER batch_chunks_moved AFTER UPDATE ON batch_chunks
+  WHEN NEW.state = 'ready' AND NEW.seq > 0 AND (NEW.state, NEW.model, NEW.org_id) <> (OLD.state, OLD.model, OLD.org_id) BEGIN INSERT INTO queue_shares (model, org_id, served, ready) VALUES (NEW.model, NEW.org_id, 0, 1)
+  ON CONFLICT (model, org_id) DO UPDATE SET ready = 1 WHERE ready = 0; END;
+
 CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased';
 
 CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, kills, seq)
@@ -318,8 +326,10 @@ CREATE INDEX orgs_with_budget ON orgs (id) WHERE budget IS NOT NULL;
 CREATE TABLE queue_shares (
   model text NOT NULL,
   org_id text NOT NULL,
-  served bigint NOT NULL,
+  served bigint NOT NULL, ready integer NOT NULL DEFAULT 0,
   PRIMARY KEY (model, org_id));
+
+CREATE INDEX queue_shares_in_order ON queue_shares (model, served, org_id) WHERE ready = 1;
 
 CREATE TABLE queues (
   model text PRIMARY KEY,

@@ -6,7 +6,17 @@ import { createSqlStore, type StoreOperations } from '../../src/store/sql/sql-st
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { UsageQuery } from '../../src/core/usage-report.ts';
 import type { Store } from '../../src/store/store.ts';
-import { addBatch, addToLedger, claimOf, lease, makeOrg, output, readUsageRows, start } from './fixtures.ts';
+import {
+  addBatch,
+  addToLedger,
+  claimOf,
+  lease,
+  makeChunks,
+  makeOrg,
+  output,
+  readUsageRows,
+  start,
+} from './fixtures.ts';
 
 /**
  * Each statement is a round trip to a database on another machine, so the number of statements is the cost of an operation.
@@ -15,13 +25,23 @@ describe('trips to the database', () => {
   let db: Db;
   let store: StoreOperations;
   let trips: number;
+  /** Rows returned in transactions. */
+  let rowsRead: number;
   /** Query plans of statements outside a transaction. */
   let plan: { detail: string }[];
 
   beforeEach(async () => {
     db = openSqlite(':memory:', systemClock);
     await migrate(db);
-    const counted = (q: Queries): Queries => ({ ...q, all: (...args) => (trips++, q.all(...args)) });
+    const counted = (q: Queries): Queries => ({
+      ...q,
+      async all(...args) {
+        trips++;
+        const rows = await q.all<never>(...args);
+        rowsRead += rows.length;
+        return rows;
+      },
+    });
     const watched: Db['all'] = async (sql, params) => {
       plan.push(...(await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params)));
       return db.all(sql, params);
@@ -29,6 +49,7 @@ describe('trips to the database', () => {
     store = createSqlStore({ ...db, all: watched, tx: (work) => db.tx((q) => work(counted(q))) });
     plan = [];
     trips = 0;
+    rowsRead = 0;
   });
   afterEach(() => db.close());
 
@@ -52,6 +73,22 @@ describe('trips to the database', () => {
   test('recording many batches takes as many as recording one', async () => {
     const one = await recordInto(1);
     expect(await recordInto(128)).toBe(one);
+  });
+
+  test('a claim reads as many rows among many orgs as among few', async () => {
+    const costOf = async (model: string, orgs: number) => {
+      for (let n = 0; n < orgs; n++)
+        await addBatch(store as Store, { orgId: `org_${n}`, total: 4 }, (batch) =>
+          makeChunks(batch, 4, model),
+        );
+      [trips, rowsRead] = [0, 0];
+      const wish = { model, names: [model], lines: 8, chunks: 0, claimedDue: {}, moreOrgs: 0 };
+      const suspects = { minKills: 2, max: 1, mayTakeAlone: true };
+      const { chunks } = await store.batches.claim('w', [wish], { now: start, suspects });
+      expect(chunks).toHaveLength(2);
+      return { trips, rowsRead };
+    };
+    expect(await costOf('many', 500)).toEqual(await costOf('few', 40));
   });
 
   test.each([

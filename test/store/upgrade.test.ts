@@ -5,10 +5,11 @@ import { migrate } from '../../src/store/migrations/migrate.ts';
 import { initial } from '../../src/store/migrations/0001-initial.ts';
 import { openPostgres } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
+import { packLines } from '../../src/store/sql/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
-import { makeBatch, makeChunks, makeFile, makeKey, start, storedBy } from './fixtures.ts';
+import { addBatch, makeBatch, makeChunks, makeFile, makeKey, start, storedBy } from './fixtures.ts';
 
 // Processes of version 0.1.0 and of this one on one Postgres. The statements of 0.1.0 name its columns alone.
 
@@ -88,9 +89,47 @@ function upgradeTests(postgres: PostgresServer): void {
       await older.query(
         `INSERT INTO batch_chunks (batch_id, seq, model, prefix, lines, est, state, epoch, kills, org_id, due, n)
          VALUES ('batch_1', ${seq}, 'm1', 'p', $1, ${est}, 'ready', 0, 0, 'org_a', 1, 4)`,
-        [JSON.stringify(lines)],
+        [packLines(lines)],
       );
   }
+
+  const claim = async () => {
+    const wish = { model: 'm1', names: ['m1'], lines: 1, chunks: 1, claimedDue: {}, moreOrgs: 0 };
+    const suspects = { minKills: 2, max: 1, mayTakeAlone: true };
+    const { chunks } = await store.batches.claim('w', [wish], { now: start, suspects });
+    return chunks.map(({ batchId, seq }) => `${batchId}/${seq}`);
+  };
+
+  test('claims the chunks that 0.1.0 creates and releases', async () => {
+    await addOlderBatch();
+    expect([await claim(), await claim(), await claim()]).toEqual([['batch_1/1'], ['batch_1/2'], []]);
+    await older.query(`UPDATE batch_chunks SET state = 'ready', owner = NULL WHERE seq = 2`);
+    expect(await claim()).toEqual(['batch_1/2']);
+  });
+
+  test('claims a chunk that is committed after a claim found its org without any', async () => {
+    await addOlderBatch();
+    expect([await claim(), await claim()]).toEqual([['batch_1/1'], ['batch_1/2']]);
+    // So that a claim reads the orgs in their order.
+    await addBatch(store, { orgId: 'org_b', total: 8 });
+    await older.query('BEGIN');
+    await older.query(`UPDATE batch_chunks SET state = 'ready', owner = NULL WHERE seq = 2`);
+    expect(await claim()).toEqual([expect.stringMatching('/1$')]);
+    await older.query('COMMIT');
+    expect(await claim()).toEqual(['batch_1/2']);
+  });
+
+  test('a claim takes an org without ready chunks out of the order', async () => {
+    const ready = async () =>
+      (await older.query(`SELECT org_id FROM queue_shares WHERE ready = 1 ORDER BY org_id`)).rows;
+    await addOlderBatch();
+    await claim();
+    await claim();
+    await addBatch(store, { orgId: 'org_b', total: 8 });
+    expect(await ready()).toEqual([{ org_id: 'org_a' }, { org_id: 'org_b' }]);
+    await claim();
+    expect(await ready()).toEqual([{ org_id: 'org_b' }]);
+  });
 
   const finish = () => store.workers.finishUpgrade(start);
 

@@ -26,6 +26,7 @@ import { replicaCaps } from './0023-replica-caps.ts';
 import { schemaSupport } from './0024-schema-support.ts';
 import { duties } from './0025-duties.ts';
 import { usageSums } from './0026-usage-sums.ts';
+import { readyOrgs } from './0027-ready-orgs.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   schemaSupport,
   duties,
   usageSums,
+  readyOrgs,
 ];
 
 /** Schema version of this version of Offpeak. */

@@ -1,29 +1,18 @@
-import {
-  advance,
-  chooseChunks,
-  mayTake,
-  type OrgQueue,
-  type ReadyChunk,
-} from '../../../core/fair-queueing.ts';
+import { advance } from '../../../core/fair-queueing.ts';
 import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
-import type { Claim, ClaimedBatch, ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
+import type { Claim, ClaimedBatch, ClaimRequest } from '../../contract/claim.ts';
 import type { Words } from '../../../base/words.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
 import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
-import { idFilter, lockQueues, namesBeyond, readyHeads, readyNames, readyOrgs } from './ready.ts';
+import { type Asked, choose, type Choice, type Share } from './choose.ts';
+import { idFilter, lockQueues, namesBeyond, readyNames } from './ready.ts';
+import { clearIdle } from './ready-orgs.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, tuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
-/** Numbers of orgs and chunks that a claim considers, least served first; the larger only if the smaller do not suffice. */
-const looks = [
-  { orgs: 8, chunks: 64 },
-  { orgs: 64, chunks: 512 },
-];
-/** Minimum of chunks per org. */
-const minLook = 8;
 /** Attempts: another process may lease the chosen chunks first. */
 const maxTries = 3;
 
@@ -77,39 +66,26 @@ export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosing
   };
 }
 
-/** Queue of an org for one model, under all names of the model. */
-interface Share {
-  orgId: string;
-  names: string[];
-  start: number;
-  weight: number;
-  /** True if a chunk of it is claimable. */
-  atWork: boolean;
-}
-
-interface Choice extends ReadyChunk {
-  model: string;
-}
-
-interface Asked {
-  worker: string;
-  wanted: readonly ClaimRequest[];
-  options: ClaimOptions;
-  /** Collects the batches of chosen chunks, for error isolation. */
-  picked: Set<string>;
-}
-
-/** One claim in a transaction. Lock order: queues by model, batches by id, chunks. `again` if the chosen chunks were taken. */
+/** One claim in a transaction. Lock order: queues by model, batches by id, chunks, orgs. `again` if the chosen chunks were taken. */
 async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
-  const { worker, wanted, options, picked } = asked;
+  const { wanted } = asked;
   const clocks = await lockQueues(
     q,
     wanted.map(({ model }) => model),
   );
-  const shares = await sharesOf(q, asked, clocks);
-  if (shares.size === 0) return nothing;
-  const chosen = await choose(q, asked, shares);
-  if (chosen.length === 0) return nothing;
+  const { chosen, shares, idle } = await choose(q, asked, clocks);
+  const claim = chosen.length === 0 ? nothing : await leaseChosen(q, asked, chosen, shares);
+  await clearIdle(q, idle);
+  return claim;
+}
+
+/** Leases the chosen chunks whose batches still run, and charges their orgs. */
+async function leaseChosen(
+  q: Queries,
+  { worker, options, picked }: Asked,
+  chosen: readonly Choice[],
+  shares: ReadonlyMap<string, Share[]>,
+): Promise<Claim | 'again'> {
   for (const { batchId } of chosen) picked.add(batchId);
   const of = new Set(chosen.map(({ batchId }) => batchId));
   const batches = await lockFree<BatchRow>(q, [...of], claimables);
@@ -142,90 +118,6 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
   return { chunks, batches: batches.filter(({ id }) => claimed.has(id)).map(toClaimed), faults: [] };
 }
 
-/** Orgs with ready chunks by model, least served first. */
-async function sharesOf(
-  q: Queries,
-  { wanted, options }: Asked,
-  clocks: ReadonlyMap<string, number>,
-): Promise<Map<string, Share[]>> {
-  const modelOf = new Map(wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
-  const exhausted = new Set(options.exhausted);
-  const rows = await readyOrgs(q, modelOf, options.billedAt ?? options.now);
-  const shares = new Map<string, Map<string, Share>>();
-  for (const { name, org_id: orgId, served, weight } of rows) {
-    if (exhausted.has(orgId)) continue;
-    const model = modelOf.get(name)!;
-    const ofModel = shares.get(model) ?? new Map<string, Share>();
-    shares.set(model, ofModel);
-    const share = ofModel.get(orgId);
-    // An org that was idle starts at the current virtual time.
-    const start = Math.max(served ?? 0, clocks.get(model)!);
-    if (!share) ofModel.set(orgId, { orgId, names: [name], start, weight: weight ?? 1, atWork: true });
-    else share.names.push(name);
-  }
-  return new Map(
-    [...shares].map(([model, ofModel]) => [
-      model,
-      [...ofModel.values()].toSorted((a, b) => a.start - b.start),
-    ]),
-  );
-}
-
-async function choose(q: Queries, asked: Asked, shares: ReadonlyMap<string, Share[]>): Promise<Choice[]> {
-  for (const look of looks) {
-    const isLast = look === looks.at(-1);
-    const each = Math.max(1, Math.floor(look.orgs / shares.size));
-    const { chosen, cut } = await lookAt(q, asked, shares, { each, chunks: look.chunks, isLast });
-    if (!cut || isLast) return chosen;
-  }
-  return [];
-}
-
-/**
- * Chooses among the first `each` orgs of every model, and as many without claimed lines. `cut` if further orgs or chunks would have
- * had their turn; on the last attempt an org without claimable chunks does not block the others.
- */
-async function lookAt(
-  q: Queries,
-  { wanted, options }: Asked,
-  shares: ReadonlyMap<string, Share[]>,
-  { each, chunks, isLast }: { each: number; chunks: number; isLast: boolean },
-): Promise<{ chosen: Choice[]; cut: boolean }> {
-  const firstOf = new Map(
-    wanted.map((wish) => [wish.model, firstShares(shares.get(wish.model) ?? [], wish, each)]),
-  );
-  const first = [...firstOf.values()].flat();
-  const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
-  const look = Math.max(minLook, Math.ceil(chunks / looked.length));
-  const heads = await readyHeads(q, looked, look, options);
-  for (const share of first) share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
-  const suspects = { ...options.suspects };
-  const chosen: Choice[] = [];
-  let cut = false;
-  for (const wish of wanted) {
-    const ofModel = firstOf.get(wish.model)!;
-    const queues = ofModel.map((share) => queueOf(share, heads, look));
-    if (isLast)
-      for (const queue of queues) queue.hasMore &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
-    const next = shares.get(wish.model)?.find((share) => !ofModel.includes(share));
-    if (next) queues.push({ ...next, chunks: [], hasMore: true });
-    const choice = chooseChunks(queues, wish, suspects);
-    chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
-    cut ||= choice.isTruncated;
-  }
-  return { chosen, cut };
-}
-
-/** First `each` orgs of a model, and the first without claimed lines where these get chunks beyond the minimums. */
-function firstShares(
-  ofModel: readonly Share[],
-  { claimedDue, moreOrgs }: ClaimRequest,
-  each: number,
-): Share[] {
-  const without = ofModel.filter(({ orgId }) => !Object.hasOwn(claimedDue, orgId));
-  return [...new Set([...ofModel.slice(0, each), ...without.slice(0, Math.min(each, moreOrgs))])];
-}
-
 /** Charges orgs the estimated tokens of their chunks. The virtual time of a model is the minimum of its active orgs. */
 async function charge(
   q: Queries,
@@ -246,7 +138,8 @@ async function charge(
       const est = ests.get(`${model} ${share.orgId}`);
       if (est === undefined) continue;
       share.start += advance(est, share.weight);
-      charged.push(model, share.orgId, share.start);
+      // Under an alias of the model, the org stands at the same place.
+      for (const name of new Set([model, ...share.names])) charged.push(name, share.orgId, share.start);
     }
     const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
     if (starts.length > 0) clocks.push(model, Math.min(...starts));
@@ -261,16 +154,6 @@ async function charge(
      ON CONFLICT (model) DO UPDATE SET virtual_time = excluded.virtual_time`,
     clocks,
   );
-}
-
-function queueOf(
-  { orgId, names, start, weight }: Share,
-  heads: ReadonlyMap<string, ReadyChunk[]>,
-  look: number,
-): OrgQueue {
-  const lists = names.map((name) => heads.get(`${name} ${orgId}`) ?? []);
-  const chunks = lists.length === 1 ? lists[0]! : lists.flat().toSorted((a, b) => a.due - b.due);
-  return { orgId, start, weight, chunks, hasMore: lists.some((list) => list.length === look) };
 }
 
 type Claimable = Pick<

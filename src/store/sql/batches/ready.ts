@@ -1,22 +1,21 @@
-import { utcMonth } from '../../../core/budget.ts';
 import type { ReadyChunk } from '../../../core/fair-queueing.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
-import { isDisabled } from '../accounts/orgs.ts';
-import { isUsedUp } from '../accounts/spending.ts';
-import { isPaused } from '../controls.ts';
 import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
 
 /** Queries of the queue, on the index of ready chunks only: there are no counters that could be wrong. */
 
-/** Names of `wanted` that ready chunks have. */
+/**
+ * Names of `wanted` that ready chunks have. A minimum is read from the index; for any row, Postgres would scan the table, which takes long
+ * for a name without ready chunks.
+ */
 export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const names = wanted.flatMap((each) => each.names);
   if (names.length === 0) return [];
   const rows = await q.all<{ model: string }>(
     `WITH asked(model) AS (VALUES ${tuples(names.length, 1)})
      SELECT model FROM asked
-     WHERE (SELECT 1 FROM batch_chunks c WHERE c.model = asked.model AND c.state = 'ready' AND c.seq > 0 LIMIT 1) = 1`,
+     WHERE (SELECT min(c.org_id) FROM batch_chunks c WHERE c.model = asked.model AND c.state = 'ready' AND c.seq > 0) IS NOT NULL`,
     names,
   );
   return rows.map(({ model }) => model);
@@ -73,30 +72,6 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
   );
   await read();
   return clocks;
-}
-
-/** Orgs that are enabled, with ready chunks, an available budget and no pause by an operator, by a skip scan of the index. */
-export function readyOrgs(
-  q: Queries,
-  modelOf: ReadonlyMap<string, string>,
-  billedAt: number,
-): Promise<{ name: string; org_id: string; served: number | null; weight: number | null }[]> {
-  const next = (after: string) =>
-    `(SELECT min(c.org_id) FROM batch_chunks c
-      WHERE c.model = ${after} AND c.state = 'ready' AND c.seq > 0`;
-  return q.all(
-    `WITH RECURSIVE asked(name, model) AS (VALUES ${tuples(modelOf.size, 2)}),
-     found(name, model, org_id) AS (
-       SELECT name, model, ${next('asked.name')}) FROM asked
-       UNION ALL
-       SELECT name, model, ${next('found.name')} AND c.org_id > found.org_id) FROM found WHERE org_id IS NOT NULL)
-     SELECT name, org_id,
-       (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served,
-       (SELECT o.weight FROM orgs o WHERE o.id = found.org_id) AS weight
-     FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}
-       AND NOT ${isDisabled('found.org_id')} AND NOT ${isPaused('found.model', 'found.org_id')}`,
-    [...[...modelOf].flat(), utcMonth(billedAt)],
-  );
 }
 
 interface HeadRow extends ReadyChunk {
