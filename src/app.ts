@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createDiskReserve } from './app/disk-reserve.ts';
+import { createJobEngines } from './app/jobs.ts';
 import { createLog, secretsOf } from './app/log.ts';
 import { openBlobs } from './app/open-blobs.ts';
 import { openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
@@ -126,10 +127,12 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const duties = dutyLease ?? soleDuties();
   const accounts = createAccounts({ ...shared, store, scans, duties, config });
   const modelFiles = openModelFiles(config, { clock, random });
+  const jobEngines = createJobEngines(config, shared);
   const pulls = createStartPulls(modelFiles, remoteSources(config), log);
   const serving = await createServing(config, {
     ...shared,
     modelFiles,
+    jobEngines,
     isShared: !exclusive,
     // A pause of a server must not last as long as a batch.
     windowMs: config.batch.windows[0].ms,
@@ -337,6 +340,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     installation,
     controls,
     pulls,
+    jobEngines,
     service,
     accounts,
     limiter,

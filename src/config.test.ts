@@ -559,7 +559,7 @@ describe('what is wrong', () => {
     [
       'an unknown engine',
       model('', 'kind: lama'),
-      "models[0].engine.kind: must be one of llama, openai, scripted. Did you mean 'llama'?",
+      "models[0].engine.kind: must be one of llama, openai, job, scripted. Did you mean 'llama'?",
     ],
     [
       'a flavor as the kind',

@@ -8,7 +8,7 @@ import { fileStores } from './config/bucket.ts';
 import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
-import { headers } from './config/engines.ts';
+import { headers } from './config/headers.ts';
 import { builtInModel, models } from './config/models.ts';
 import { surfaces } from './config/surfaces.ts';
 import { folder, type ConfigContext, omitUndefined } from './config/context.ts';

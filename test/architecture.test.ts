@@ -24,7 +24,7 @@ const table: Record<string, Row> = {
   s3: { may: ['core', 'base'], because: 'a client of object stores knows neither blobs nor commands' },
   blobs: { may: ['s3', 'core', 'base'], because: 'a blob store keeps bytes without interpreting them' },
   engines: {
-    may: ['wire', 'core', 'base'],
+    may: ['s3', 'wire', 'core', 'base'],
     because: 'an engine answers one request, independent of accounts, files and batches',
   },
   accounts: {
@@ -126,7 +126,7 @@ const table: Record<string, Row> = {
     because: 'app.ts builds everything, and the command line builds app.ts',
   },
   app: {
-    may: ['engines', 'store', 'blobs', 'core', 'base'],
+    may: ['engines', 'store', 'blobs', 's3', 'core', 'base'],
     because: 'helpers of app.ts for engines, the log, backups and the doctor, which name implementations',
   },
   'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
@@ -247,7 +247,9 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     direct: ['answer', 'connection', 'flavors', 'probe', 'request'],
     native: ['answer', 'completions', 'connection', 'messages', 'probe', 'request'],
     doctor: ['connection', 'flavors', 'probe'],
+    jobs: ['connection', 'direct', 'native', 'probe', 'systems'],
   },
+  'engines/upstream/jobs': { storage: [], runners: [] },
   'wire/chat': formatSubfolders,
   'wire/messages': formatSubfolders,
   'wire/responses': formatSubfolders,

@@ -1,11 +1,12 @@
 import { pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import type { Clock } from '../base/clock.ts';
+import { fieldsOf } from '../base/fields.ts';
 import { createKeyScrubber } from '../base/key-shapes.ts';
 import { loadPackage } from '../base/load-package.ts';
 import type { Log } from '../base/log.ts';
 import type { BucketKeys } from '../core/bucket-keys.ts';
-import type { Config } from '../core/config.ts';
+import type { Config, RayRunnerConfig } from '../core/config.ts';
 import { parseDatabaseUrl } from '../core/database-url.ts';
 import { createLogWriter } from './log-writer.ts';
 
@@ -61,6 +62,11 @@ function bucketSecrets(keys: BucketKeys): (string | undefined)[] {
   return keys.kind === 'container' ? [keys.token] : [];
 }
 
+/** Environment variables of Ray jobs, such as keys of a bucket. */
+function variablesOf({ runtimeEnv }: RayRunnerConfig): string[] {
+  return Object.values(fieldsOf(runtimeEnv['env_vars'])).filter((value) => typeof value === 'string');
+}
+
 /** Returns all secrets in the configuration. */
 export function secretsOf(config: Config): string[] {
   const { apiKey, adminKey, secretsKey, acceptedSecretsKeys, hub, database, files, models, tracing } = config;
@@ -71,7 +77,9 @@ export function secretsOf(config: Config): string[] {
           ...engine.replicas.map((replica) => replica.apiKey),
           ...Object.values(engine.headers ?? {}),
         ]
-      : [],
+      : engine.kind === 'job' && engine.runner.kind === 'ray'
+        ? [...Object.values(engine.runner.headers), ...variablesOf(engine.runner)]
+        : [],
   );
   const passwords = database === 'sqlite' ? [] : parseDatabaseUrl(database).secrets;
   const bucket = files.bucket ?? files.fallback?.bucket;

@@ -22,6 +22,7 @@ import type { Spawn } from '../engines/llama/child-process.ts';
 import { type ModelFiles, createModelFiles } from '../engines/llama/model-files.ts';
 import { createPool, type ReconfigurablePool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
+import type { JobEngines } from './jobs.ts';
 import type { ScriptedOptions } from '../engines/scripted/scripted.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts';
@@ -50,6 +51,7 @@ function modelSource(path: string): ModelSource {
 /** Collaborators of engines and pools. */
 export interface EngineDeps {
   modelFiles: ModelFiles;
+  jobEngines: Pick<JobEngines, 'create'>;
   /** True if other processes may use the same database and the same upstreams. */
   isShared: boolean;
   clock: Clock;
@@ -118,16 +120,16 @@ export interface ModelServers {
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, isShared, scripted, ...parts }: EngineDeps,
+  { modelFiles, jobEngines, isShared, scripted, ...parts }: EngineDeps,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;
   const old = before?.config;
   const taken = new Set<Engine>();
   if (before && isDeepStrictEqual([old?.serves, old?.engine], [serves, engine])) return { ...before, config };
-  const singleReplica = (name: string, only: Engine): ModelServers => {
+  const singleReplica = (name: string, only: Engine, isSharedReplica = false): ModelServers => {
     const replicas = [{ name, engine: only, account: name, weight: 1, isDraining: false }];
-    return { config, replicas, pool: createPool({ ...parts, replicas }) };
+    return { config, replicas, pool: createPool({ ...parts, replicas, isShared: isSharedReplica }) };
   };
   switch (engine.kind) {
     case 'llama': {
@@ -140,6 +142,11 @@ export async function modelServers(
       const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
       const known = old?.engine.kind === 'openai' && before?.pool;
       return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared }) };
+    }
+    case 'job': {
+      const { runner } = engine;
+      const name = runner.kind === 'ray' ? `ray ${new URL(runner.address).host}` : `job ${runner.command[0]}`;
+      return singleReplica(name, jobEngines.create(config, engine, parts.log), isShared);
     }
     case 'scripted': {
       const create = scripted ?? (await import('../engines/scripted/scripted.ts')).createScriptedEngine;

@@ -38,6 +38,7 @@ function serve(config: Config) {
     random,
     ids: createIds(clock, random),
     log: silent,
+    jobEngines: undefined as never,
     modelFiles: {
       pathOf: () => '',
     } as never,

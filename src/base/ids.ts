@@ -5,7 +5,7 @@ import type { Words } from './words.ts';
 
 /** Prefixes of all ids. */
 export type IdPrefix =
-  Words<'batch_ group_ file- chatcmpl_ cmpl_ rerank_ score_ modr_ resp_ conv_ msg_ req_ call_ org_ key_ evt_ act_ wh_ dlv_ wrk_ rep_ blob_ inst_'>;
+  Words<'batch_ group_ file- chatcmpl_ cmpl_ rerank_ score_ modr_ resp_ conv_ msg_ req_ call_ org_ key_ evt_ act_ wh_ dlv_ wrk_ rep_ blob_ inst_ job-'>;
 
 /** Makes ids that sort by creation time, so that a deleted cursor still pages. */
 export interface Ids {

@@ -131,12 +131,14 @@ export class Runner {
   async drain(ms: number): Promise<void> {
     if (!this.#running) return;
     this.#running = false;
-    const { clock, finalizer } = this.#deps;
+    const { clock, finalizer, capacity } = this.#deps;
+    const isAwaited = (model: string) => !capacity.isDetached(model);
     this.#dispatcher.stop();
     this.#slots.stop();
     const claimed = this.#claimer.stop();
     const deadline = clock.monotonic() + ms;
-    while (this.work.chunks.totalInFlight() > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
+    while (this.work.chunks.totalInFlight(isAwaited) > 0 && clock.monotonic() < deadline)
+      await sleep(clock, 10);
     this.work.dropAll(new ApiError('shutting_down', 'The server is shutting down.'));
     await claimed;
     // A hanging database must not block the shutdown: unrecorded lines run again elsewhere.

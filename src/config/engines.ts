@@ -6,8 +6,10 @@ import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig
 import { flavors, saltedFlavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
-import { checkPlaceholders, flavorOf, headerToken, memberName } from './flavor.ts';
+import { checkPlaceholders, flavorOf, memberName } from './flavor.ts';
 import { configKeys } from './keys.ts';
+import { headers } from './headers.ts';
+import { jobEngine } from './job-engine.ts';
 import { routerOf } from './router.ts';
 import { existingFile, withLocation, type ConfigContext, omitUndefined } from './context.ts';
 
@@ -21,15 +23,16 @@ export function engineOf(
     return check.fail(model, 'needs an engine', 'For example: engine: { kind: llama, path: model.gguf }');
   if (!(at.value instanceof Map)) return check.fail(at, 'expected an object with a kind');
   const kindAt = at.value.get('kind');
-  if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, scripted.');
+  if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, job, scripted.');
   const flavor = flavors.find((one) => one === kindAt.value);
   if (flavor !== undefined && flavor !== 'openai') {
     const hint = `Every HTTP server has the kind openai: write kind: openai and flavor: ${flavor}.`;
     return check.fail(kindAt, `'${flavor}' is a flavor, not a kind`, hint);
   }
-  const kind = check.choice(kindAt, ['llama', 'openai', 'scripted'] as const);
+  const kind = check.choice(kindAt, ['llama', 'openai', 'job', 'scripted'] as const);
   if (kind === 'llama') return llamaEngine(at, context);
   if (kind === 'openai') return openAiEngine(at, context);
+  if (kind === 'job') return jobEngine(at, context);
   if (kind === undefined) return undefined;
   const fields = check.object(at, configKeys.scripted);
   return {
@@ -138,26 +141,6 @@ function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngine
     customTools: customTools && customTools === 'exact',
     formats: Object.keys(formats).length > 0 ? formats : undefined,
   });
-}
-
-/** Headers that HTTP itself manages. */
-const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
-
-export function headers(at: SourceValue, check: Checker): Record<string, string> {
-  if (!(at.value instanceof Map)) {
-    check.fail(at, 'expected an object of names and texts', 'For example headers: { x-team: offpeak }');
-    return {};
-  }
-  const found: Record<string, string> = {};
-  for (const [name, field] of at.value) {
-    const text = check.text(field);
-    if (!headerToken.test(name) || reserved.test(name.toLowerCase()))
-      check.fail(field, 'is not a header that can be set');
-    else if (text !== undefined && !/^[\x20-\x7e]*$/.test(text))
-      check.fail(field, 'must be printable characters');
-    else if (text !== undefined) found[name.toLowerCase()] = text;
-  }
-  return found;
 }
 
 /** Null for discovery. */

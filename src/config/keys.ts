@@ -24,6 +24,9 @@ export const configKeys = {
   openai: words(
     'kind flavor url urls router model api_key headers ca inputs capabilities pass_through cache_salt slots timeouts',
   ),
+  job: words(
+    'kind run command status cancel address entrypoint runtime_env headers model flavor inputs folder lines jobs wait poll max_time',
+  ),
   router: words('kind batch interactive objective_headers fairness_headers'),
   flavor: words(
     'like chat_path embeddings_path rerank_path score_path moderations_path auth_header auth_scheme fields rename drop usage finish effort failures',

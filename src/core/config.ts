@@ -160,7 +160,7 @@ export interface ModelConfig {
   engine: EngineConfig;
 }
 
-export type EngineConfig = LlamaEngineConfig | OpenAiEngineConfig | ScriptedEngineConfig;
+export type EngineConfig = LlamaEngineConfig | OpenAiEngineConfig | JobEngineConfig | ScriptedEngineConfig;
 
 export interface LlamaEngineConfig {
   kind: 'llama';
@@ -222,6 +222,47 @@ export interface ReplicaConfig {
 }
 
 /** Deterministic answers without a model, for tests and trials. */
+/** Model that runs as jobs of a cluster (docs/engines/jobs.md). */
+export interface JobEngineConfig {
+  kind: 'job';
+  runner: CommandRunnerConfig | RayRunnerConfig;
+  /** Model name in the requests; null for the model's id. */
+  model: string | null;
+  flavor: Flavor;
+  ownTraits?: CustomTraits;
+  /** Accepted inputs beside text; those of the flavor if absent. */
+  inputs?: ModelInput[];
+  /** Folder that processes and jobs share; beside the stored files if absent. */
+  folder?: string;
+  /** Lines of one job. */
+  lines: number;
+  /** Jobs at a time. */
+  jobs: number;
+  /** Time without a new line after which a job is started with fewer lines. */
+  waitMs: number;
+  pollMs: number;
+  /** Time after which a job is cancelled. */
+  maxMs: number;
+}
+
+export interface CommandRunnerConfig {
+  kind: 'command';
+  command: string[];
+  /** Absent where `command` runs until its job has ended. */
+  status?: string[];
+  cancel?: string[];
+}
+
+export interface RayRunnerConfig {
+  kind: 'ray';
+  address: string;
+  entrypoint: string;
+  /** As Ray defines it; values may be secrets. */
+  runtimeEnv: Record<string, unknown>;
+  /** Headers of every call; values may be secrets. */
+  headers: Record<string, string>;
+}
+
 export interface ScriptedEngineConfig {
   kind: 'scripted';
   slots: number;

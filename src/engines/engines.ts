@@ -117,6 +117,8 @@ export interface EngineCall {
   weight?: number;
   /** Time after which the answer is useless, in epoch milliseconds; absent for interactive requests. */
   deadline?: number;
+  /** Id of the line, the same at every attempt and in every process; absent for other requests. */
+  line?: string;
   /** True for a line that failed before: another failure says nothing new about the server. */
   isRepeat?: boolean;
   /** Record of the call's progress, filled in by the engine. */
@@ -166,6 +168,8 @@ export interface NativeEvent {
 export interface Capabilities {
   /** True before the server was first reached; the values are then what any server supports. */
   isGuess?: boolean;
+  /** True where the engine runs only lines of batches and requests that wait, which may take hours. */
+  batchOnly?: boolean;
   serves: readonly Serves[];
   /** Inputs besides text; all possible ones where the engine does not know. */
   inputs: readonly ModelInput[];

@@ -20,6 +20,8 @@ export interface Capacity {
    */
   waiting(modelId: string, priced?: readonly string[]): WaitingCause | null;
   replicas(modelId: string): readonly ReplicaState[];
+  /** True where the lines of `modelId` go on without this process. */
+  isDetached(modelId: string): boolean;
   /** Ids of the fallbacks that answer lines of `modelId` now; empty while the model itself does. */
   activeFallbacks(modelId: string): readonly string[];
   /** Calls `listener` whenever some model may have more room. */
@@ -50,6 +52,7 @@ export function createCapacity(models: ServedModels): Capacity {
     outcomes: (modelId) => pool(modelId)?.outcomes ?? noOutcomes,
     waiting: (modelId) => pool(modelId)?.waiting ?? null,
     replicas: (modelId) => pool(modelId)?.replicas ?? [],
+    isDetached: (modelId) => pool(modelId)?.capabilities.batchOnly ?? false,
     activeFallbacks: () => [],
     onRoom: (listener) => models.onRoom(listener),
     prefixCache: (modelId) => pool(modelId)?.capabilities.prefixCache ?? 'none',

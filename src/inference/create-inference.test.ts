@@ -412,6 +412,7 @@ describe('createInference', () => {
       value: Record<string, unknown>,
     ) =>
       service.inference.runLine({
+        id: 'req_1_0',
         priced: [],
         model: service.catalog.find(id)!,
         orgId: call.caller.orgId,
@@ -454,6 +455,7 @@ describe('createInference', () => {
       });
       expect(engine.calls[0]?.call).toEqual({
         signal: call.signal,
+        line: 'req_1_0',
         priority: 'batch',
         deadline: Number.MAX_SAFE_INTEGER,
         prefix: 'p',

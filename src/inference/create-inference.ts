@@ -3,6 +3,7 @@ import type { Reservation } from '../accounts/reservations.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import { ApiError } from '../core/errors.ts';
 import { modelFor, servedElsewhereError } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { estimatedCost, pricesAt } from '../core/price.ts';
@@ -77,6 +78,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
 
   const resolveWithinBudget = (name: string, call: InteractiveCall, serves: Serves) => {
     const served = resolve(name, call, serves);
+    if (served.pool.capabilities.batchOnly) throw batchOnlyError(served.model);
     accounts.budgets.require(call.caller);
     return served;
   };
@@ -277,6 +279,13 @@ export function createInference(deps: InferenceDeps): InferenceService {
       await Promise.all([schemas.stop(), models.stop()]);
     },
   };
+}
+
+/** Refusal of a request that expects its answer now. A fallback of the model may answer it. */
+function batchOnlyError({ id }: Model): ApiError {
+  const message = `The model '${id}' runs in batches only. Create a batch, or send the request with service_tier flex.`;
+  const blame = { scope: 'model', certain: true, retry: false } as const;
+  return new ApiError('request_refused', message, { param: 'model', blame, shouldRetry: false });
 }
 
 function toEngineCall({ signal, caller, trace, betas }: InteractiveCall, prefix = ''): EngineCall {

@@ -124,6 +124,8 @@ export interface InteractiveCall {
 
 export interface LineCall {
   model: Model;
+  /** `req_...`, the same at every attempt. */
+  id: string;
   /** Names of the models whose prices the batch froze. */
   priced: readonly string[];
   orgId: string;

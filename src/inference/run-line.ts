@@ -5,13 +5,15 @@ import type { ServedModels } from './served-models.ts';
 
 /** Runs batch lines, each in its own format. */
 export function createRunLine(models: ServedModels, calls: EngineCalls): Inference['runLine'] {
-  return async ({ model, orgId, weight = 1, asked, prefix, signal, trace, ...more }) => {
+  return async ({ model, id: line, orgId, weight = 1, asked, prefix, signal, trace, ...more }) => {
     const { pool, admission } = models.require(model.id);
-    const priority = more.isInteractive === true ? 'interactive' : 'batch';
+    const isInteractive = more.isInteractive === true && pool.capabilities.batchOnly !== true;
+    const priority = isInteractive ? 'interactive' : 'batch';
     const leave = admission.enter(priority);
     if (trace) trace.model = model.id;
     const engineCall: EngineCall = {
       signal,
+      line,
       priority,
       prefix,
       org: orgId,

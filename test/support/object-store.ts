@@ -191,6 +191,8 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const keys = [...store.objects.keys()]
       .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
       .toSorted();
+    if (query.get('delimiter') === '/')
+      return { body: `<L>${prefixes(keys, query.get('prefix') ?? '')}</L>` };
     const page = keys.slice(0, limit).map((key) => {
       const { body, modifiedAt } = find(key);
       return entry('Contents', key, 'LastModified', modifiedAt, `<Size>${body.length}</Size>`);
@@ -198,6 +200,16 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const more = keys.length > limit;
     const next = more ? `<NextContinuationToken>${keys[limit - 1]}</NextContinuationToken>` : '';
     return { body: `<L><IsTruncated>${more}</IsTruncated>${next}${page.join('')}</L>` };
+  }
+
+  /** Keys below a prefix up to the next slash, on one page. */
+  function prefixes(keys: readonly string[], prefix: string): string {
+    const all = keys.flatMap((key) => {
+      const end = key.indexOf('/', prefix.length);
+      return end < 0 ? [] : [key.slice(0, end + 1)];
+    });
+    const each = [...new Set(all)].map((key) => `<CommonPrefixes><Prefix>${key}</Prefix></CommonPrefixes>`);
+    return each.join('');
   }
 
   function listUploads(): Answer {

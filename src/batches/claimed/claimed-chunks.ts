@@ -111,8 +111,9 @@ export class ClaimedChunks {
     );
   }
 
-  totalInFlight(): number {
-    return [...this.#inFlight.values()].reduce((sum, n) => sum + n, 0);
+  /** Number of lines in flight of all models for which `counts` returns true. */
+  totalInFlight(counts: (model: string) => boolean = () => true): number {
+    return [...this.#inFlight].reduce((sum, [model, n]) => sum + (counts(model) ? n : 0), 0);
   }
 
   has(claimed: ClaimedChunk): boolean {

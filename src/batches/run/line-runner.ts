@@ -78,6 +78,7 @@ export class LineRunner {
     try {
       const answer = await inference.runLine({
         model: ready.model,
+        id: lineRequestId({ batchId: batch.id, line: ref.line }),
         asked: ready.asked,
         priced,
         orgId,

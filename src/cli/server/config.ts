@@ -41,6 +41,8 @@ function fileStores(loaded: Config): string {
 function describe(engine: EngineConfig): string {
   if (engine.kind === 'llama') return `llama.cpp, ${withoutQuery(engine.path)}`;
   if (engine.kind === 'scripted') return 'scripted answers';
+  if (engine.kind === 'job')
+    return `jobs of ${engine.runner.kind === 'ray' ? engine.runner.address : engine.runner.command[0]}`;
   const addresses = engine.replicas.map(({ url }) => addressOnly(url));
   return `${engine.flavor ?? 'any'} server at ${addresses.join(', ')}`;
 }
@@ -61,6 +63,8 @@ const shownAs: Record<string, (value: never) => unknown> = {
   database: withoutPassword,
   url: addressOnly,
   path: withoutQuery,
+  env_vars: (variables: object) =>
+    Object.fromEntries(Object.keys(variables).map((name) => [name, hide(name)])),
   // Its keys are arbitrary names.
   ownTraits: (traits) => traits,
 };

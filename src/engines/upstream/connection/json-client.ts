@@ -20,7 +20,7 @@ export type OpenedReply = ({ isStream: true } & StreamedReply) | ({ isStream: fa
 export interface JsonClientDeps {
   context: () => RefusalContext;
   repairs: Repairs;
-  transport: () => Transport;
+  transport: (call: CallContext) => Pick<Transport, 'post' | 'postStreaming'>;
   /** Full path below the base of the URL. */
   pathOf: (path: string) => string;
   /** Router that reads headers of the calls. */
@@ -28,7 +28,9 @@ export interface JsonClientDeps {
 }
 
 /** @param headers of this request alone, names and values in turn */
-type How = [body: Buffer, call: HeadedCall & Pick<EngineCall, 'signal'>, headers?: readonly string[]];
+type How = [body: Buffer, call: CallContext, headers?: readonly string[]];
+
+type CallContext = HeadedCall & Pick<EngineCall, 'signal' | 'line'>;
 
 /** Posts JSON to one server, in any format, and turns its refusals into errors. */
 export function createJsonClient({ transport, pathOf, context, repairs, router }: JsonClientDeps) {
@@ -41,7 +43,7 @@ export function createJsonClient({ transport, pathOf, context, repairs, router }
     [body, call.signal, [...callHeaders(call, router), ...headers]] as const;
 
   const postForList = (path: string, listName: string | undefined, ...how: How): Promise<JsonReply> =>
-    transport()
+    transport(how[1])
       .post(pathOf(path), ...sent(how))
       .then((reply) => parse(reply, listName));
 
@@ -57,7 +59,7 @@ export function createJsonClient({ transport, pathOf, context, repairs, router }
 
     /** Posts a request for a stream. Some servers reply with an error or with the whole answer. @throws like `post` */
     async postStreaming(path: string, ...how: How): Promise<OpenedReply> {
-      const reply = await transport().postStreaming(pathOf(path), ...sent(how));
+      const reply = await transport(how[1]).postStreaming(pathOf(path), ...sent(how));
       if (!isStream(reply)) {
         const parts: Buffer[] = [];
         for await (const part of reply.body) parts.push(part);
