@@ -1,3 +1,4 @@
+import { detachedModels } from './detached-models.ts';
 import { type Batch, defaultFlexTimeoutMs, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
@@ -99,6 +100,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     ...context,
     load,
     giveBackStrays: () => runner.giveBackStrays(),
+    detached: () => detachedModels(context),
     onReaped: () => runner.wake(),
     moveWindows: deps.exclusive ? moveWindows : null,
     onReturn: (leases) => runner.work.keepOnly(leases),
@@ -240,7 +242,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       startedAt = time.now();
       if (deps.exclusive) {
         await store.workers.clear();
-        await store.workers.reap(time.now() + leaseLifeMs);
+        await store.workers.reap(time.now() + leaseLifeMs, detachedModels(context));
       }
       await heartbeat.start();
       // `stop` was called meanwhile.

@@ -51,6 +51,7 @@ describe('Heartbeat', () => {
     };
     heartbeat = new Heartbeat({
       store: { workers } as Store,
+      detached: () => [],
       peers: {
         update: (told) => said.push(`others ${JSON.stringify(told.map(({ interactive }) => interactive))}`),
       },

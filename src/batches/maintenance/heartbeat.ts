@@ -24,6 +24,8 @@ export interface HeartbeatDeps extends Pick<BatchContext, 'store' | 'worker' | '
   load: () => WorkerLoad;
   /** Releases leases that the store has for this process, which it does not hold. */
   giveBackStrays: () => Promise<void>;
+  /** Names of models whose lines cannot end a process. */
+  detached: () => readonly string[];
   /** Called when chunks of dead processes were released. */
   onReaped: () => void;
   /** Called with the leases left after a silence in which others may have taken some. */
@@ -167,7 +169,7 @@ export class Heartbeat {
       // After an outage, or at start-up, all other processes get a lease's time to send a beat.
       const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
       if (!isSteady) return;
-      if ((await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
+      if ((await store.workers.reap(now - leaseLifeMs, this.#deps.detached())) > 0) onReaped();
       await store.workers.finishUpgrade(now);
     } catch (error) {
       log.error(

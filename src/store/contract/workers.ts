@@ -41,8 +41,12 @@ export interface WorkerStore {
   list(): Promise<WorkerState[]>;
   /** Chunks leased to `id`. */
   leases(id: string): Promise<Lease[]>;
-  /** Returns the chunks of processes without a beat since `before` to the queue (kills + 1), and removes the processes. Returns the number of chunks. */
-  reap(before: number): Promise<number>;
+  /**
+   * Returns the chunks of processes without a beat since `before` to the queue (kills + 1), and removes the processes. Returns the
+   * number of chunks.
+   * @param detached models whose lines cannot end a process: their chunks count no kill
+   */
+  reap(before: number, detached?: readonly string[]): Promise<number>;
   /** True while a process of version 0.1.0 is alive. */
   hasFirstVersion(): Promise<boolean>;
   /**

@@ -91,6 +91,14 @@ export function workerTests(on: Stores): void {
       expect(await on.store.workers.leases('w')).toEqual([]);
     });
 
+    test('that are dead lose their chunks, which count no kill for models that run without them', async () => {
+      const batch = await addBatch(on.store, { total: 4 });
+      const { now } = await on.store.workers.beat('alive', idle);
+      const [chunk] = await claimOf(on.store, 'dead', batch.id, { count: 1 });
+      expect(await on.store.workers.reap(now, ['other', chunk!.model])).toBe(1);
+      expect(await claimOf(on.store, 'v', batch.id, { count: 9 })).toMatchObject([{ epoch: 2, kills: 0 }]);
+    });
+
     test('that are dead lose their chunks, which count a kill; living ones keep theirs', async () => {
       const batch = await addBatch(on.store, { total: 12 });
       const { now } = await on.store.workers.beat('alive', idle);

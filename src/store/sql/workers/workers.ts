@@ -39,13 +39,14 @@ export function createWorkers(db: Db): WorkerStore {
     list: () => listWorkers(db),
     leases: (id) => leasesOf(db, id),
 
-    reap: (before) =>
+    reap: (before, detached = []) =>
       db.tx(async (q) => {
         await q.all('DELETE FROM workers WHERE beat_at < ?', [before]);
         const taken = await q.all(
-          `UPDATE batch_chunks SET state = ${idleState}, owner = NULL, kills = kills + 1
+          `UPDATE batch_chunks SET state = ${idleState}, owner = NULL, kills = kills + ${killsOf(detached)}
            WHERE state = 'leased' AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = batch_chunks.owner)
            RETURNING seq`,
+          [...detached],
         );
         return taken.length;
       }),
@@ -60,6 +61,12 @@ export function createWorkers(db: Db): WorkerStore {
       await db.all('DELETE FROM workers');
     },
   };
+}
+
+/** Kills that the death of a process counts for a chunk. */
+function killsOf(detached: readonly string[]): string {
+  if (detached.length === 0) return '1';
+  return `CASE WHEN model IN (${detached.map(() => '?').join(', ')}) THEN 0 ELSE 1 END`;
 }
 
 const leasesOf = (q: Queries, worker: string) =>
