@@ -20,6 +20,7 @@ const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   expiresAt: day,
   pausedAt: null,
   pausedMs: 0,
+  est: 0,
   atRiskAt: null,
   ...fields,
 });

@@ -25,6 +25,7 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   expiresAt: now + 3_600_000,
   pausedAt: null,
   pausedMs: 0,
+  est: 0,
   atRiskAt: null,
   ...more,
 });

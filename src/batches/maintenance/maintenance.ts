@@ -9,7 +9,7 @@ import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { BatchContext } from '../batch-context.ts';
 import { batchesAtRisk, runTimes, type TimesDeps } from '../deadline-risk.ts';
-import { listOpen } from '../list-open.ts';
+import { listPressing } from '../list-open.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
 
 const roundMs = 500;
@@ -152,7 +152,7 @@ export class Maintenance {
     // The risk of a batch depends on those before it.
     // Batches without a budget, or of a disabled org, wait for an administrator, who knows that they may expire.
     const mayRun = (each: OpenBatch) => budgets.waiting(each.orgId, familyOf(each)) === null;
-    const open = (await listOpen(store.batches)).filter(mayRun);
+    const open = (await listPressing(store.batches)).filter(mayRun);
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     const late = lateBehindPriorities(open, now);
     if (late.length > 0) await store.batches.hurry(late);

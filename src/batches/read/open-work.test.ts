@@ -30,6 +30,7 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   expiresAt: clock.now() + 3_600_000,
   pausedAt: null,
   pausedMs: 0,
+  est: 0,
   atRiskAt: null,
   ...more,
 });
@@ -132,6 +133,42 @@ describe('the work left', () => {
     expect(await read()).toHaveLength(2);
   });
 
+  it('of a batch of one model is told by its row', async () => {
+    open = [batch('batch_b', { est: 1_000, ok: 4 })];
+    expect(await read()).toMatchObject([{ model: 'tiny', requests: 6, tokens: 600 }]);
+    expect(asked).toEqual([]);
+  });
+
+  it('is read in the background where it takes long', async () => {
+    const answers: PromiseWithResolvers<OpenBatch[]>[] = [];
+    const next = () => {
+      answers.push(Promise.withResolvers());
+      return answers.at(-1)!.promise;
+    };
+    const slow = new OpenWork({ ...depsOf(next), ...budgetless, clock, throughput: { rates: () => ({}) } });
+    const [none, one] = [[], [batch('batch_b', { est: 1_000 })]];
+    const first = slow.read();
+    await clock.advance(200);
+    answers[0]!.resolve(none);
+    expect((await first).batches).toEqual([]);
+    // The report took a fiftieth of the time that it is given again, also after a creation.
+    await clock.advance(9_700);
+    slow.forget();
+    expect((await slow.read()).batches).toEqual([]);
+    expect(answers).toHaveLength(1);
+    await clock.advance(200);
+    expect((await slow.read()).batches).toEqual([]);
+    expect(answers).toHaveLength(2);
+    answers[1]!.resolve(one);
+    await clock.advance(0);
+    expect((await slow.read()).batches).toEqual(one);
+    // It is fast again.
+    await clock.advance(1_000);
+    const last = slow.read();
+    answers[2]!.reject(new Error('away'));
+    await expect(last).rejects.toThrow('away');
+  });
+
   it('asks for few batches in one statement', async () => {
     open = Array.from({ length: 20 }, (_, n) => batch(`b${n}`));
     lines = open.map(({ id }) => sums(id));
@@ -169,6 +206,16 @@ describe('the work left', () => {
     expect(tries).toBe(2);
   });
 });
+
+const budgetless = {
+  budgets: { waiting: () => null } as unknown as OpenWorkDeps['budgets'],
+  hours: { find: () => undefined },
+  peers: { idOf: (name: string) => name, ratesElsewhere: () => [] },
+  controls: { pausing: () => null } as OpenWorkDeps['controls'],
+  get time() {
+    return clock;
+  },
+};
 
 const depsOf = (listOpen: () => Promise<OpenBatch[]>) =>
   ({ store: { batches: { listOpen } } }) as unknown as OpenWorkDeps;

@@ -9,6 +9,9 @@ import { listOpen } from '../list-open.ts';
 
 /** Age up to which a report is given again. */
 const currentMs = 1_000;
+/** A report that takes longer is read in the background, at most one part in `restFactor` of the time. */
+const slowMs = 50;
+const restFactor = 50;
 /** Batches whose chunks one statement sums: some milliseconds of an embedded database. */
 const batchesPerStatement = 8;
 
@@ -44,30 +47,47 @@ export class OpenWork {
   /** Sums of the chunks, by batch. */
   #sums = new Map<string, Sums>();
   #reading: Promise<OpenWorkReport> | null = null;
-  #last: { report: OpenWorkReport; at: number } | null = null;
+  #last: { report: OpenWorkReport; at: number; tookMs: number } | null = null;
 
   constructor(deps: OpenWorkDeps) {
     this.#deps = deps;
   }
 
-  /** Report that is at most a second old; concurrent callers share one. */
+  /**
+   * Report that is at most a second old; concurrent callers share one. With so many open batches that a report takes long, it is
+   * the last one.
+   */
   async read(): Promise<OpenWorkReport> {
-    const at = this.#deps.clock.monotonic();
-    if (this.#last && at - this.#last.at < currentMs) return this.#last.report;
-    const reading = (this.#reading ??= this.#read());
-    try {
-      const report = await reading;
-      if (reading === this.#reading) this.#last = { report, at };
-      return report;
-    } finally {
-      if (reading === this.#reading) this.#reading = null;
-    }
+    const last = this.#last;
+    const age = last ? this.#deps.clock.monotonic() - last.at : 0;
+    if (last && age < Math.max(currentMs, restFactor * last.tookMs)) return last.report;
+    const reading = this.#reading ?? this.#begin();
+    if (!last || !isSlow(last)) return reading;
+    // The next call reads again and reports a fault that lasts.
+    reading.catch(() => (this.#last = null));
+    return last.report;
   }
 
-  /** Makes the next report include batches that were created before this call. */
+  /** Makes the next report include batches that were created before this call, unless reports take long. */
   forget(): void {
+    if (this.#last && isSlow(this.#last)) return;
     this.#reading = null;
     this.#last = null;
+  }
+
+  #begin(): Promise<OpenWorkReport> {
+    const { clock } = this.#deps;
+    const at = clock.monotonic();
+    const reading = this.#read()
+      .then((report) => {
+        if (reading === this.#reading) this.#last = { report, at, tookMs: clock.monotonic() - at };
+        return report;
+      })
+      .finally(() => {
+        if (reading === this.#reading) this.#reading = null;
+      });
+    this.#reading = reading;
+    return reading;
   }
 
   async #read(): Promise<OpenWorkReport> {
@@ -94,12 +114,13 @@ export class OpenWork {
 
   /**
    * Reads the sums of batches that are new, or have several models and new results. The tokens of one model fall with its lines, but
-   * the share of each of several models is known only from the chunks.
+   * the share of each of several models is known only from the chunks. A batch of one model has its sum in its row.
    */
   async #update(batches: readonly OpenBatch[]): Promise<void> {
     const open = new Set(batches.map(({ id }) => id));
     for (const id of this.#sums.keys()) if (!open.has(id)) this.#sums.delete(id);
     const stale = batches.filter((batch) => {
+      if (hasOwnSum(batch)) return false;
       const sums = this.#sums.get(batch.id);
       return !sums || (sums.models.length > 1 && sums.left !== leftOf(batch));
     });
@@ -116,7 +137,7 @@ export class OpenWork {
 
   /** Chunks in work count whole in the sums: the lines left are distributed over the models in proportion. */
   #workOf(batch: OpenBatch): BatchWork[] {
-    const { models } = this.#sums.get(batch.id) ?? { models: [] };
+    const { models } = hasOwnSum(batch) ? ownSum(batch) : (this.#sums.get(batch.id) ?? noSums);
     const scale = leftOf(batch) / models.reduce((sum, { requests }) => sum + requests, 0);
     return models.flatMap(({ model: name, requests, tokens }) => {
       const model = this.#deps.peers.idOf(name);
@@ -131,6 +152,21 @@ export class OpenWork {
       };
     });
   }
+}
+
+const noSums: Pick<Sums, 'models'> = { models: [] };
+
+function isSlow({ tookMs }: { tookMs: number }): boolean {
+  return tookMs > slowMs;
+}
+
+/** True if the row of the batch tells its tokens. The requests of a group come and go. */
+function hasOwnSum({ id, model, est }: OpenBatch): boolean {
+  return model !== null && est > 0 && !isGroup(id);
+}
+
+function ownSum({ id, model, total, est }: OpenBatch): Pick<Sums, 'models'> {
+  return { models: [{ batchId: id, model: model!, requests: total, tokens: est }] };
 }
 
 function leftOf({ total, ok, err }: OpenBatch): number {

@@ -33,7 +33,7 @@ const waitSources: WaitSources = {
   hasJustRun: () => false,
 };
 
-function create(exclusive = true, worker = 'wrk_1'): BatchWatch {
+function create(exclusive = true, worker = 'wrk_1', maxRecorded = 100): BatchWatch {
   isHolder = exclusive;
   changes = new BatchChanges(worker);
   return new BatchWatch({
@@ -46,8 +46,8 @@ function create(exclusive = true, worker = 'wrk_1'): BatchWatch {
     store: {
       batches: {
         ...store.batches,
-        listChanging: (limit, after) =>
-          fails ? Promise.reject(new Error('away')) : store.batches.listChanging(limit, after),
+        listChanging: (...page) =>
+          fails ? Promise.reject(new Error('away')) : store.batches.listChanging(...page),
         snapshots: (ids) => ((snapshots += ids.length), store.batches.snapshots(ids)),
       },
     },
@@ -63,6 +63,7 @@ function create(exclusive = true, worker = 'wrk_1'): BatchWatch {
       }),
     changes,
     histories: new HistoryRecorder(store.histories),
+    maxRecorded,
   });
 }
 
@@ -276,6 +277,29 @@ describe('histories', () => {
     await record(batch, 0, 4);
     await clock.advance(10_000);
     expect((await stored(batch.id)).points.map(([, ok]) => ok)).toEqual([4]);
+  });
+
+  it('are those of the oldest and of the running where many are open, while streams get all', async () => {
+    watch = create(true, 'wrk_1', 2);
+    await watch.start();
+    const [oldest, second, third, newest] = [await add(), await add(), await add(), await add()];
+    await claim(newest);
+    await record(newest, 0, 1);
+    budget = { reason: 'budget', message: 'No money.', since: clock.now() };
+    await clock.advance(20_000);
+    const waits = async (batch: Batch) =>
+      (await stored(batch.id)).waits.map(({ reason, until }) => [reason, until]);
+    expect((await stored(newest.id)).points.map(([, ok]) => ok)).toEqual([1]);
+    for (const batch of [oldest, second, newest]) expect(await waits(batch)).toEqual([['budget', null]]);
+    expect(await waits(third)).toEqual([]);
+    const { seen, leave } = await follow();
+    await store.batches.setPriority(third.id, 9);
+    await clock.advance(2_000);
+    expect(seen).toEqual([`${third.id} validating 0`]);
+    await leave();
+    await clock.advance(120_000);
+    // A batch that is no longer read still waits.
+    for (const batch of [oldest, third]) expect(await waits(batch)).toEqual([['budget', null]]);
   });
 
   it('are not written by a process that slept through the end of its lease', async () => {

@@ -10,8 +10,8 @@ import { OpenBatches, type OpenBatchesDeps, type Round } from './open-batches.ts
 
 /** Interval between two reads, and so the shortest between two changes of a batch. */
 const readMs = 1_000;
-/** Reads take at most one part in this many of the time. */
-const restFactor = 10;
+/** Reads take at most one part in this many of the time: for streams, and for histories alone. */
+const restFactors = { followed: 10, unfollowed: 100 } as const;
 /** Changes are collected this long after the last reader has left, for one that reconnects. */
 const lingerMs = 60_000;
 /** Snapshots of one transaction: some milliseconds of an embedded database. */
@@ -34,6 +34,8 @@ export interface BatchWatchDeps
   /** Their holder records the histories. */
   duties: Pick<Duties, 'isHolder'>;
   histories: HistoryRecorder;
+  /** Oldest open batches whose histories are recorded, besides as many of those in progress. */
+  maxRecorded?: number;
 }
 
 /** Batches by id: those with news for streams, the new ones among them, and those with a point for their history. */
@@ -79,7 +81,7 @@ export class BatchWatch {
   /** Resolves once changes are collected: all later ones are found. */
   async collect(): Promise<void> {
     this.#follow();
-    if (this.#open === null) await this.#poll.refresh();
+    if (this.#open === null || this.#open.isPartial) await this.#poll.refresh();
   }
 
   #follow(): void {
@@ -90,23 +92,32 @@ export class BatchWatch {
     const { clock, changes } = this.#deps;
     if (changes.readers > 0) this.#follow();
     const begun = clock.monotonic();
-    if (begun < this.#notBefore && this.#open !== null) return;
-    await this.#read(begun < this.#followedUntil);
+    const isFollowed = begun < this.#followedUntil;
+    const mustRead = this.#open === null || (isFollowed && this.#open.isPartial);
+    if (begun < this.#notBefore && !mustRead) return;
+    await this.#read(isFollowed);
     const end = clock.monotonic();
-    this.#notBefore = end + (restFactor - 1) * (end - begun);
+    this.#notBefore = end + (restFactors[isFollowed ? 'followed' : 'unfollowed'] - 1) * (end - begun);
   }
 
   async #read(isFollowed: boolean): Promise<void> {
-    const { store, worker, time, exclusive, duties, changes, histories } = this.#deps;
+    const { store, worker, time, exclusive, duties, changes, histories, maxRecorded = 10_000 } = this.#deps;
     const now = time.now();
     const isRecorder = duties.isHolder();
     if (!isFollowed) changes.clear();
     if (!isRecorder) histories.forget();
     if (!isFollowed && !isRecorder) return void (this.#open = null);
-    const isFirstRead = this.#open === null;
+    if (!isFollowed && this.#open && !this.#open.isPartial && this.#open.size > maxRecorded) {
+      // The batches that are not read any more have not ended.
+      await this.#save(now, true);
+      histories.forget();
+      this.#open = null;
+    }
+    // The batches that histories alone left out are no news.
+    const isFirstRead = this.#open === null || this.#open.isPartial;
     this.#open ??= new OpenBatches({ ...this.#deps, store: store.batches });
     const elsewhere = exclusive ? [] : await store.batches.elsewhere(worker);
-    const round = await this.#open.read(new Set(elsewhere));
+    const round = await this.#open.read(new Set(elsewhere), isFollowed ? undefined : maxRecorded);
     // The first read finds no changes, only what is open.
     const isStreaming = isFollowed && !isFirstRead;
     const unseen = isStreaming ? await this.#unseen(round) : [];

@@ -38,14 +38,24 @@ export interface Round {
 export class OpenBatches {
   #deps: OpenBatchesDeps;
   #seen = new Map<string, SeenBatch>();
+  /** True if the last read left batches out. */
+  isPartial = false;
 
   constructor(deps: OpenBatchesDeps) {
     this.#deps = deps;
   }
 
-  /** @param elsewhere batches with lines in work at other processes */
-  async read(elsewhere: ReadonlySet<string>): Promise<Round> {
-    const rows = await this.#rows();
+  /** Number of batches of the last read. */
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  /**
+   * @param elsewhere batches with lines in work at other processes
+   * @param most reads only so many of the oldest, and as many of those in progress
+   */
+  async read(elsewhere: ReadonlySet<string>, most = Number.POSITIVE_INFINITY): Promise<Round> {
+    const rows = await this.#rows(most);
     const running = new Set([...elsewhere, ...this.#deps.sending()]);
     const fresh = await this.#fresh(rows);
     const open = new Map<string, SeenBatch>();
@@ -66,12 +76,22 @@ export class OpenBatches {
     return { open, changed, created, ended };
   }
 
-  async #rows(): Promise<ChangingBatch[]> {
+  async #rows(most: number): Promise<ChangingBatch[]> {
+    const oldest = await this.#pages(most, 'open');
+    this.isPartial = oldest.length === most;
+    if (!this.isPartial) return oldest;
+    const known = new Set(oldest.map(({ id }) => id));
+    const running = await this.#pages(most, 'running');
+    return [...oldest, ...running.filter(({ id }) => !known.has(id))];
+  }
+
+  async #pages(most: number, of: 'open' | 'running'): Promise<ChangingBatch[]> {
     const rows: ChangingBatch[] = [];
     for (;;) {
-      const page = await this.#deps.store.listChanging(rowsPerRead, rows.at(-1)?.id);
+      const limit = Math.min(rowsPerRead, most - rows.length);
+      const page = await this.#deps.store.listChanging(limit, rows.at(-1)?.id, of);
       rows.push(...page);
-      if (page.length < rowsPerRead) return rows;
+      if (page.length < limit || rows.length === most) return rows;
     }
   }
 

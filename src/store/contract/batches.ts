@@ -33,7 +33,7 @@ export interface WatchedBatch extends BatchState {
 /** Fields for predicting whether a batch ends within its window. */
 export type OpenBatch = Pick<
   Batch,
-  Words<'id orgId keyId keyFamily model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
+  Words<'id orgId keyId keyFamily model due total ok err est createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
 >;
 
 /** The fields of a batch that change until it is finished. */
@@ -85,8 +85,8 @@ export interface BatchStore {
   snapshots(ids: readonly string[]): Promise<BatchSnapshot[]>;
   /** Those of the batches that exist. */
   findMany(ids: readonly string[]): Promise<Batch[]>;
-  /** Unfinished batches by id, after one of them. */
-  listChanging(limit: number, after?: string): Promise<ChangingBatch[]>;
+  /** Unfinished batches by id, after one of them; those in progress without a decided end if `of` is `running`. */
+  listChanging(limit: number, after?: string, of?: 'open' | 'running'): Promise<ChangingBatch[]>;
   /** Batches of which other processes hold lines. */
   elsewhere(worker: string): Promise<string[]>;
   /** Newest first by default. */
@@ -158,6 +158,8 @@ export interface BatchStore {
   split(worker: string, lease: Lease): Promise<boolean>;
   /** Batches without a decided end by expiry, after one of them. */
   listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
+  /** Batches in progress without a decided end by id, after one of them. */
+  listRunning(limit: number, after?: string): Promise<OpenBatch[]>;
   /** Lines of unfinished chunks of these batches, summed by batch and model name. */
   openLines(ids: readonly string[]): Promise<OpenLines[]>;
   /** Unfinished work of the org and of a family of keys. */

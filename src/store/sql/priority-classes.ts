@@ -38,7 +38,7 @@ export const operations: {
     ...requests(
       'create get find snapshot list remove cancel pause resume setPriority queuePlace queued minKills',
     ),
-    ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen openLines'),
+    ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen listRunning openLines'),
     ...engine('snapshots findMany listChanging removedSince elsewhere'),
     ...engine('claim claimClosings release split closeGate publish'),
     ...scan('listAll search'),

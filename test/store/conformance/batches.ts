@@ -214,9 +214,9 @@ export function batchTests(on: Stores): void {
       await on.store.batches.cancel('org_a', (await addBatch(on.store)).id, start, 0);
       expect(await on.store.batches.markAtRisk(early.id, start + 5)).toBe(true);
       const { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs } = early;
-      const { id, orgId, keyId, keyFamily, model, due, total, ok, err } = early;
+      const { id, orgId, keyId, keyFamily, model, due, total, ok, err, est } = early;
       const times = { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs, atRiskAt: start + 5 };
-      const short = { id, orgId, keyId, keyFamily, model, due, total, ok, err, ...times };
+      const short = { id, orgId, keyId, keyFamily, model, due, total, ok, err, est, ...times };
       const rest = [next.id, late.id].map((each) => expect.objectContaining({ id: each }));
       expect(await on.store.batches.listOpen(10)).toEqual([short, ...rest]);
       expect(await on.store.batches.listOpen(1)).toEqual([short]);

@@ -22,6 +22,11 @@ export function watchingTests(on: Stores): void {
       expect(await on.store.batches.find(batches[0]!.id)).toMatchObject({ ...rows[0] });
       expect(await on.other.batches.listChanging(1)).toEqual([rows[0]]);
       expect(await on.other.batches.listChanging(9, rows[0]!.id)).toEqual([rows[1]]);
+      const running = rows.filter(({ status, closing }) => status === 'in_progress' && closing === null);
+      expect(await on.other.batches.listChanging(9, undefined, 'running')).toEqual(running);
+      expect((await on.other.batches.listRunning(9)).map(({ id }) => id)).toEqual(
+        running.map(({ id }) => id),
+      );
       const found = await on.other.batches.findMany([batches[1]!.id, 'batch_unknown', ended.id]);
       expect(found.map(({ id }) => id).toSorted()).toEqual([batches[1]!.id, ended.id].toSorted());
       expect(await on.other.batches.findMany([])).toEqual([]);

@@ -27,7 +27,16 @@ import { tableOf } from '../table.ts';
 
 type BatchRows = Pick<
   BatchStore,
-  'create' | 'get' | 'find' | 'list' | 'remove' | 'removedSince' | 'states' | 'listOpen' | 'openLines'
+  | 'create'
+  | 'get'
+  | 'find'
+  | 'list'
+  | 'remove'
+  | 'removedSince'
+  | 'states'
+  | 'listOpen'
+  | 'listRunning'
+  | 'openLines'
 >;
 
 /** Deleted batches are remembered so long for the streams of events, in milliseconds. */
@@ -121,6 +130,9 @@ export function createBatchRows(db: Db): BatchRows {
       return openBatches.all(db, where, 'ORDER BY expires_at, id LIMIT ?', [limit]);
     },
 
+    listRunning: (limit, after) =>
+      openBatches.all(db, { [running]: [], 'id > ?': after }, 'ORDER BY id LIMIT ?', [limit]),
+
     openLines: (ids) =>
       allIn<OpenLines>(
         db,
@@ -135,8 +147,11 @@ export function createBatchRows(db: Db): BatchRows {
 /** SQL: batches without a decided end, spelled as in the partial index `batches_by_expiry`. */
 export const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 
+/** SQL: batches in progress without a decided end, spelled as in the partial index `batches_running`. */
+export const running = "status = 'in_progress' AND closing IS NULL";
+
 const openBatches = tableOf<OpenBatch>('batches')(
-  'id orgId keyId keyFamily model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
+  'id orgId keyId keyFamily model due total ok err est createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
 );
 
 /** Locks a batch row. Every writer of chunks or results does so first. */

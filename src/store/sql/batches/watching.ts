@@ -2,6 +2,7 @@ import type { BatchStore, ChangingBatch } from '../../contract/batches.ts';
 import type { Db } from '../../db.ts';
 import { batches } from '../rows.ts';
 import { tableOf } from '../table.ts';
+import { running } from './batches.ts';
 import { isBatch, open } from './queued-work.ts';
 
 const changing = tableOf<ChangingBatch>('batches')(
@@ -11,8 +12,10 @@ const changing = tableOf<ChangingBatch>('batches')(
 /** Reads what changes of unfinished batches, for the processes that present them. */
 export function createWatching(db: Db): Pick<BatchStore, 'listChanging' | 'findMany' | 'elsewhere'> {
   return {
-    listChanging: (limit, after) =>
-      changing.all(db, { [open]: [], [isBatch]: [], 'id > ?': after }, 'ORDER BY id LIMIT ?', [limit]),
+    listChanging(limit, after, of = 'open') {
+      const where = { [of === 'open' ? open : running]: [], [isBatch]: [], 'id > ?': after };
+      return changing.all(db, where, 'ORDER BY id LIMIT ?', [limit]);
+    },
 
     findMany: (ids) => batches.among(db, 'id', ids),
 
