@@ -81,6 +81,8 @@ export interface BatchesDeps {
     endpoints?: readonly BatchEndpoint[];
     windows: BatchWindows;
     resultTtlMs: number;
+    /** Time after which finished batches are removed; never if absent. */
+    keepMs?: number;
     cancelGraceMs: number;
     lostModelAfterMs: number;
     /** Time that a request at the tier `flex` has; `defaultFlexTimeoutMs` if absent. */

@@ -29,6 +29,7 @@ import { runTimes } from './deadline-risk.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
+import { createRetention } from './maintenance/retention.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { listAll, type ListAllDeps } from './read/list-all.ts';
 import { createLineReader } from './read/line-reader.ts';
@@ -221,6 +222,16 @@ export function createBatches(deps: BatchesDeps): Batches {
     act: (action, batchId) => act(action, batchId),
   });
 
+  const retention =
+    settings.keepMs === undefined
+      ? undefined
+      : createRetention({
+          ...context,
+          duties,
+          keepMs: settings.keepMs,
+          remove: (batch) => removeFinished({ ...batch, scopes: [], models: null }, batch),
+        });
+
   const batches: Batches = {
     actions,
     requests,
@@ -252,6 +263,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       maintenance.start();
       actions.start();
       await batchWatch.start();
+      await retention?.start();
       await requestResults.start();
     },
 
@@ -302,9 +314,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     async remove(caller, id) {
       const batch = await owned(caller.orgId, id);
       requireFinished(batch, 'it can be deleted');
-      await removeFiles(deps, caller, batch);
-      await finalizer.purge(id);
-      await store.batches.remove(caller.orgId, id, time.now());
+      await removeFinished(caller, batch);
     },
 
     async cancel(caller, id) {
@@ -381,12 +391,20 @@ export function createBatches(deps: BatchesDeps): Batches {
   });
   return batches;
 
+  /** Removes a finished batch with its files. Its bills remain. */
+  async function removeFinished(caller: Caller, batch: Batch): Promise<void> {
+    await removeFiles(deps, caller, batch);
+    await finalizer.purge(batch.id);
+    await store.batches.remove(caller.orgId, batch.id, time.now());
+  }
+
   async function stopOnce(): Promise<void> {
     eventStreams.stop();
     changes.stop();
     if (!started) return;
     await actions.stop();
     await batchWatch.stop();
+    await retention?.stop();
     await requestResults.stop();
     await maintenance.stop();
     await runner.drain(deps.drainMs);

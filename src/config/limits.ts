@@ -1,4 +1,6 @@
 import type { Checker, SourceValue } from './source-value.ts';
+import { dayMs } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 import {
   batchEndpoints,
@@ -117,10 +119,19 @@ export function batch(
   const named = check.list(fields.endpoints)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
   if (named?.length === 0) check.fail(fields.endpoints!, 'must name at least one endpoint');
   const endpoints = named && [...new Set(named)];
+  const resultTtlMs = check.duration(fields.result_ttl) ?? 30 * dayMs;
+  const keepMs = check.duration(fields.keep);
+  if (keepMs !== undefined && keepMs < resultTtlMs)
+    check.fail(
+      fields.keep!,
+      `is shorter than result_ttl (${formatDuration(resultTtlMs)}): results are removed with their batch`,
+      'Keep batches at least as long as their results, or shorten result_ttl too.',
+    );
   return {
     endpoints: endpoints ?? defaultEndpoints,
     compatibleEndpoints: endpoints ?? compatibleLimits.endpoints,
-    resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
+    resultTtlMs,
+    ...(keepMs !== undefined && { keepMs }),
     windows: offered,
     flexTimeoutMs: check.duration(fields.flex_timeout) ?? defaultFlexTimeoutMs,
     backgroundTimeoutMs: check.duration(fields.background_timeout) ?? 86_400_000,

@@ -40,6 +40,16 @@ export function isFinal(status: BatchStatus): status is FinalStatus {
   return transitions[status].length === 0;
 }
 
+/** Epoch milliseconds of the end of a batch; null while it is not finished. */
+export function endedAt({
+  completedAt,
+  failedAt,
+  expiredAt,
+  cancelledAt,
+}: Pick<Batch, 'completedAt' | 'failedAt' | 'expiredAt' | 'cancelledAt'>): number | null {
+  return completedAt ?? failedAt ?? expiredAt ?? cancelledAt;
+}
+
 /** Endpoints of batches; `wire/batch/line-formats.ts` defines their lines. */
 export const batchEndpoints = [
   '/v1/chat/completions',

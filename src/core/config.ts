@@ -86,6 +86,8 @@ export interface Config {
     compatibleEndpoints: readonly BatchEndpoint[];
     windows: BatchWindows;
     resultTtlMs: number;
+    /** Time after which finished batches are removed; never if absent. */
+    keepMs?: number;
     /** Time that a single request at the tier `flex` has. */
     flexTimeoutMs: number;
     /** Time that a response in the background has. */

@@ -54,6 +54,34 @@ describe('offpeak admin', () => {
     expect([code, err]).toEqual([1, "Error: --priority must be a whole number from 0 to 9, not '10'.\n"]);
   });
 
+  it('exports batches as JSON lines, oldest first', async () => {
+    const { json } = await app.call('POST', '/v1/batches', {
+      json: {
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+        requests: [
+          {
+            custom_id: 'a',
+            method: 'POST',
+            url: '/v1/chat/completions',
+            body: { model: 'tiny', messages: [{ role: 'user', content: 'Bye?' }] },
+          },
+        ],
+      },
+    });
+    const exported = async (...argv: string[]) =>
+      (await admin('batches', 'export', ...argv)).out
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as { id: string; org: string; cost: object });
+    const all = await exported();
+    expect(all.map(({ id }) => id)).toEqual([batch, json.id]);
+    expect(all[0]).toMatchObject({ org: 'default', cost: { currency: 'USD' } });
+    expect((await exported('--after', batch)).map(({ id }) => id)).toEqual([json.id]);
+    expect(await exported('--created-before', '2000-01-01')).toEqual([]);
+    await app.call('POST', `/v1/batches/${json.id}/cancel`);
+  });
+
   it('drains servers, and shows the queue and the last requests', async () => {
     const [[id, ...of]] = (await shown('replicas', 'list')) as [[string, ...string[]]];
     const [model, server] = of;

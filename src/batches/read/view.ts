@@ -1,4 +1,4 @@
-import { type Batch, isFinal } from '../../core/batch.ts';
+import { type Batch, endedAt, isFinal } from '../../core/batch.ts';
 import { timeAfterRunning } from '../../core/hours.ts';
 import { linesNotRun } from '../../core/line.ts';
 import { cost, type Prices } from '../../core/price.ts';
@@ -107,7 +107,7 @@ function pace(
   ran: number,
 ): { ratePerMinute: number | null; eta: number | null } {
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
-  const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
+  const end = endedAt(batch) ?? now;
   const finished = batch.ok + batch.err;
   // A batch may have run before its model had hours.
   const elapsed = Math.max(1, workingTime(batch, end, hours) || workingTime(batch, end, undefined));

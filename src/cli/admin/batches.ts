@@ -1,11 +1,22 @@
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { OperatorBatch } from '../../client/resources.ts';
+import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { batchLine, batchLines } from '../batch/lines.ts';
 import { batchAct } from '../batch/act.ts';
 import { batchRetry } from '../batch/retry.ts';
 import { showOperatorBatch } from '../batch/show-batch.ts';
 import { type BatchFilters, batchFilterOptions, filterQuery } from '../shared/batch-filters.ts';
-import { asTable, fetchItems, group, limitOption, queryCommand, wholeNumber } from '../shared/commands.ts';
+import {
+  asTable,
+  clientCommand,
+  examples,
+  fetchItems,
+  group,
+  limitOption,
+  queryCommand,
+  wholeNumber,
+} from '../shared/commands.ts';
+import { connectAdmin } from '../shared/connect.ts';
 import { isoTime, waitingLabel } from '../shared/format.ts';
 
 interface Filters extends BatchFilters {
@@ -56,8 +67,32 @@ const update = queryCommand({
   show: showOperatorBatch,
 });
 
+/** Batches that one request reads. */
+const pageSize = 100;
+
+/** Unlike the list, it holds one page at a time. */
+function exportBatches(cli: Cli): Command {
+  const command = clientCommand('export', 'print batches with their costs as JSON lines, oldest first', true)
+    .option('--org <org>', 'only batches of this org (id or name)')
+    .option('--after <id>', 'continue after this batch, the last one of an earlier export');
+  for (const option of batchFilterOptions()) command.addOption(option);
+  return command
+    .addHelpText('after', examples('--created-before 2026-01-01 > batches-2025.jsonl'))
+    .action(async (options: ClientOptions & BatchFilters & { org?: string; after?: string }) => {
+      const { admin } = connectAdmin(cli, options);
+      const query = { limit: pageSize, order: 'asc', org: options.org, ...filterQuery(options) };
+      for (let after = options.after; ;) {
+        const page = await admin.batches.list({ ...query, after });
+        for (const batch of page.data) cli.terminal.json(batch);
+        after = page.data.at(-1)?.id;
+        if (!page.has_more || after === undefined) return;
+      }
+    });
+}
+
 export const batches = group('batches', [
   list,
+  exportBatches,
   one('get', 'show a batch of any org'),
   one('cancel', 'cancel a batch; finished results are kept'),
   one('pause', 'stop sending requests of a batch; its org can resume it'),

@@ -1,4 +1,4 @@
-import { type Batch, type DateForm, isFinal } from '../../core/batch.ts';
+import { type DateForm, endedAt, isFinal } from '../../core/batch.ts';
 import type { BatchHistory, HistoryPoint } from '../../core/batch-history.ts';
 import { instantFormats, nullable } from '../shared/instant.ts';
 import type { BatchView } from './present.ts';
@@ -6,7 +6,7 @@ import type { BatchView } from './present.ts';
 /** Answer of `GET /v1/batches/{id}/history`. @param now epoch milliseconds */
 export function presentHistory(view: BatchView, history: BatchHistory, now: number, dates: DateForm) {
   const instant = instantFormats[dates];
-  const end = endOf(view.batch);
+  const end = endedAt(view.batch);
   return {
     object: 'batch.history',
     id: view.batch.id,
@@ -28,10 +28,6 @@ export function presentHistory(view: BatchView, history: BatchHistory, now: numb
   };
 }
 
-function endOf({ completedAt, failedAt, expiredAt, cancelledAt }: Batch): number | null {
-  return completedAt ?? failedAt ?? expiredAt ?? cancelledAt;
-}
-
 /** States in the order in which the batch reached them. */
 function statesOf({ batch }: BatchView) {
   const { status, createdAt, inProgressAt, cancellingAt } = batch;
@@ -39,7 +35,7 @@ function statesOf({ batch }: BatchView) {
     { status: 'validating', at: createdAt },
     { status: 'in_progress', at: inProgressAt },
     { status: 'cancelling', at: cancellingAt },
-    { status, at: isFinal(status) ? endOf(batch) : null },
+    { status, at: isFinal(status) ? endedAt(batch) : null },
   ];
   return reached.filter((state): state is { status: string; at: number } => state.at !== null);
 }

@@ -1,5 +1,5 @@
 import { isoSeconds } from '../../base/clock.ts';
-import { isFinal } from '../../core/batch.ts';
+import { endedAt, isFinal } from '../../core/batch.ts';
 import { nullable } from '../shared/instant.ts';
 import type { BatchView } from '../batch/present.ts';
 
@@ -27,7 +27,7 @@ export function presentMessageBatch({ batch, errorSummary }: View, base: string)
     },
     created_at: isoSeconds(batch.createdAt),
     expires_at: isoSeconds(batch.expiresAt),
-    ended_at: iso(batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt),
+    ended_at: iso(endedAt(batch)),
     cancel_initiated_at: iso(batch.cancellingAt),
     archived_at: null,
     results_url: ended ? `${base}/v1/messages/batches/${id}/results` : null,
