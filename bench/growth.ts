@@ -1,14 +1,19 @@
+import { readUsage } from '../src/accounts/usage.ts';
 import { silent } from '../src/base/log.ts';
+import type { UsageQuery } from '../src/core/usage-report.ts';
 import { createPostgresStore } from '../src/store/postgres/postgres.ts';
 import type { Store } from '../src/store/store.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { fill } from './support/fill.ts';
+import { fillUsage, type UsageSpan } from './support/fill-usage.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { loadAverage } from './support/processes.ts';
 import { type Figure, percentile, type Report, type Workload } from './support/report.ts';
 
 const orgs = Number(process.env.OFFPEAK_BENCH_ORGS ?? 10_000);
 const open = Number(process.env.OFFPEAK_BENCH_OPEN ?? 1_000_000);
+/** Batches that ended within a year. */
+const ended = Number(process.env.OFFPEAK_BENCH_ENDED ?? 1_000_000);
 const times = 200;
 /** Orgs of which a process has lines claimed, and lines that a claim brings. */
 const claimedOrgs = 64;
@@ -31,9 +36,12 @@ export const growth: Workload = {
       offpeak = await startOffpeak(data.path, engine, {}, { database, role: 'api' });
       const { batchId } = await fill(offpeak, database, { orgs, open });
       await store.start();
+      const claims = [...(await measureClaims(store)), ...(await measureReads(offpeak, batchId))];
+      const year = await fillUsage(store, database, { orgs, ended });
       return {
-        figures: [...(await measureClaims(store)), ...(await measureReads(offpeak, batchId))],
+        figures: [...claims, ...(await measureUsage(store, year))],
         notes: [
+          `Usage is that of all orgs, read as the server does before it writes the answer, with one row in the ledger for each of ${ended} batches that ended evenly over it.`,
           `Each batch has a chunk of 4 lines. A claim is a whole call of the store, with its commit, of a process that has lines of ${claimedOrgs} orgs; it brings ${claimedLines} lines.`,
           'Reads are HTTP requests to a server that runs no batches.',
           'Postgres on the same machine, without fsync and full_page_writes, with 512 MB of shared buffers.',
@@ -72,19 +80,37 @@ async function measureReads(offpeak: Offpeak, batchId: string): Promise<Figure[]
   ];
 }
 
+/** First pages of reports, with their totals. */
+async function measureUsage({ ledger }: Store, span: UsageSpan): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const reports: UsageQuery['groups'][] = [
+    ['day', 'model'],
+    ['org'],
+    ['model'],
+    ['org', 'key'],
+    ['day', 'org'],
+  ];
+  for (const groups of reports) {
+    const read = () => readUsage(ledger, { ...span, groups, limit: 10_000 });
+    figures.push(...(await timed(`usage of a year by ${groups.join(' and ')}`, 500, read, 10)));
+  }
+  return figures;
+}
+
 /** Median and p99 of calls one after the other, without the first tenth. @param atMost goal of the median in milliseconds */
 async function timed(
   name: string,
   atMost: number | undefined,
   call: () => Promise<unknown>,
+  calls = times,
 ): Promise<Figure[]> {
   const taken: number[] = [];
-  for (let n = 0; n < times; n++) {
+  for (let n = 0; n < calls; n++) {
     const began = performance.now();
     await call();
     taken.push(performance.now() - began);
   }
-  const warm = taken.slice(times / 10);
+  const warm = taken.slice(calls / 10);
   return [
     {
       name: `${name}, median`,

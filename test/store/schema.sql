@@ -440,6 +440,8 @@ CREATE TABLE usage_sums (
   amount bigint NOT NULL,
   PRIMARY KEY (level, span, org_id, model, key_id, endpoint, tag, tier));
 
+CREATE INDEX usage_sums_by_span ON usage_sums (level, span);
+
 CREATE TABLE webhook_deliveries (
   id text PRIMARY KEY,
   org_id text NOT NULL,

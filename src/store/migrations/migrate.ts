@@ -27,6 +27,7 @@ import { schemaSupport } from './0024-schema-support.ts';
 import { duties } from './0025-duties.ts';
 import { usageSums } from './0026-usage-sums.ts';
 import { readyOrgs } from './0027-ready-orgs.ts';
+import { tableGrowth } from './0028-table-growth.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -58,6 +59,7 @@ export const migrations: readonly Migration[] = [
   duties,
   usageSums,
   readyOrgs,
+  tableGrowth,
 ];
 
 /** Schema version of this version of Offpeak. */
