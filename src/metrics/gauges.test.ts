@@ -4,6 +4,7 @@ import { createManualClock } from '../../test/support/manual-clock.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { ModelWork } from '../core/work-left.ts';
+import { sumOpen } from '../core/open-sums.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
 import { createGauges, type GaugesDeps } from './gauges.ts';
 
@@ -56,7 +57,7 @@ function read(
     catalog,
     capacity,
     waitingDeliveries: () => Promise.resolve({ count: 3, oldestAt: clock.now() - 30_000 }),
-    openWork: async () => ({ batches: await open(), models }),
+    openWork: async () => ({ open: sumOpen(await open()), models }),
     orgWaits: (orgId) => ({ spent: 'budget', disabled: 'org_disabled' }[orgId] as 'budget') ?? null,
     time: clock,
     clock,

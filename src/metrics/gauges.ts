@@ -5,8 +5,8 @@ import { words } from '../base/words.ts';
 import { toWaiting } from '../core/waiting.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Capacity } from '../inference/capacity.ts';
+import type { OpenSum } from '../core/open-sums.ts';
 import type { ModelWork } from '../core/work-left.ts';
-import type { OpenBatch } from '../store/contract/batches.ts';
 import type { OrgMetrics } from './org-metrics.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingReason } from '../core/waiting.ts';
@@ -28,7 +28,7 @@ export interface GaugesDeps {
 }
 
 interface OpenWork {
-  batches: readonly OpenBatch[];
+  open: readonly OpenSum[];
   models: readonly ModelWork[];
 }
 
@@ -145,7 +145,7 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     return answer;
   }
 
-  function set({ batches, models }: OpenWork): void {
+  function set({ open: sums, models }: OpenWork): void {
     // An autoscaler needs a number also for a model without work.
     for (const { id: model } of catalog.list()) work.neededTokensPerSecond.set({ model }, 0);
     for (const { model, ...figures } of models)
@@ -155,14 +155,15 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
       }
     allWork.set(sum(models.map(({ requests }) => requests)));
     const now = time.now();
-    for (const [model, all] of Map.groupBy(batches, ({ model: one }) => one ?? 'several')) {
-      open.batches.set({ model }, all.length);
-      open.lines.set({ model }, sum(all.map(({ total, ok, err }) => total - ok - err)));
+    for (const [model, all] of Map.groupBy(sums, ({ model: one }) => one ?? 'several')) {
+      open.batches.set({ model }, countOf(all, 'batches'));
+      open.lines.set({ model }, countOf(all, 'lines'));
       open.age.set({ model }, Math.max(0, now - earliest(all, 'createdAt')) / 1000);
       open.left.set({ model }, Math.max(0, earliest(all, 'expiresAt') - now) / 1000);
-      const late = all.filter(({ orgId, atRiskAt }) => atRiskAt !== null && deps.orgWaits(orgId) === null);
-      open.atRisk.set({ model }, late.length);
-      open.outOfBudget.set({ model }, all.filter(({ orgId }) => deps.orgWaits(orgId) === 'budget').length);
+      const spent = all.filter(({ orgId }) => deps.orgWaits(orgId) === 'budget');
+      const running = all.filter(({ orgId }) => deps.orgWaits(orgId) === null);
+      open.atRisk.set({ model }, countOf(running, 'atRisk'));
+      open.outOfBudget.set({ model }, countOf(spent, 'batches'));
     }
   }
 
@@ -189,6 +190,10 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
   };
 }
 
-function earliest(batches: readonly OpenBatch[], of: 'createdAt' | 'expiresAt'): number {
-  return batches.reduce((found, batch) => Math.min(found, batch[of]), Number.POSITIVE_INFINITY);
+function countOf(sums: readonly OpenSum[], of: 'batches' | 'lines' | 'atRisk'): number {
+  return sum(sums.map((each) => each[of]));
+}
+
+function earliest(sums: readonly OpenSum[], of: 'createdAt' | 'expiresAt'): number {
+  return sums.reduce((found, each) => Math.min(found, each[of]), Number.POSITIVE_INFINITY);
 }

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
+import { sumOpen } from '../core/open-sums.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
 import { createOrgMetrics, type OrgMetrics } from './org-metrics.ts';
 
@@ -29,9 +30,7 @@ beforeEach(() => {
   });
 });
 
-async function scrape(
-  open: Parameters<OrgMetrics['read']>[0] = { batches: [], models: [] },
-): Promise<string> {
+async function scrape(open: Parameters<OrgMetrics['read']>[0] = { open: [], models: [] }): Promise<string> {
   await orgs.read(open);
   return registry.metrics();
 }
@@ -80,7 +79,7 @@ describe('metrics by org', () => {
       neededTokensPerSecond: 0,
       orgs: shares.map(([orgId, tokens]) => ({ orgId, requests: 1, tokens })),
     });
-    const open = { batches, models: [work(['a', 5], ['c', 7]), work(['a', 1], ['d', 2])] };
+    const open = { open: sumOpen(batches), models: [work(['a', 5], ['c', 7]), work(['a', 1], ['d', 2])] };
     const text = await scrape(open);
     expect(text).toContain('offpeak_org_open_batches{org="a"} 2\n');
     expect(text).toContain('offpeak_org_open_batches{org="other"} 2\n');

@@ -2,8 +2,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { sum } from '../base/sum.ts';
 import type { Usage } from '../core/usage.ts';
+import type { OpenSum } from '../core/open-sums.ts';
 import type { ModelWork } from '../core/work-left.ts';
-import type { OpenBatch } from '../store/contract/batches.ts';
 import { TopOrgs } from './top-orgs.ts';
 
 /** Age up to which the name of an org is used again. */
@@ -82,14 +82,14 @@ export function createOrgMetrics(registry: Registry, { max, nameOf, clock }: Org
       tokens.inc({ org, tier, type: 'output' }, outputTokens);
     },
 
-    /** Updates labels and gauges, at each scrape; without `open` while the database is silent. */
-    async read(open: { batches: readonly OpenBatch[]; models: readonly ModelWork[] } | null): Promise<void> {
+    /** Updates labels and gauges, at each scrape; without `work` while the database is silent. */
+    async read(work: { open: readonly OpenSum[]; models: readonly ModelWork[] } | null): Promise<void> {
       for (const org of top.review()) drop(org);
-      set(batches, open?.batches.map(({ orgId }) => ({ orgId, value: 1 })) ?? []);
-      const work = open?.models.flatMap(({ orgs }) => orgs) ?? [];
+      set(batches, work?.open.map(({ orgId, batches: value }) => ({ orgId, value })) ?? []);
+      const shares = work?.models.flatMap(({ orgs }) => orgs) ?? [];
       set(
         left,
-        work.map(({ orgId, tokens: value }) => ({ orgId, value })),
+        shares.map(({ orgId, tokens: value }) => ({ orgId, value })),
       );
       await readNames();
     },

@@ -288,7 +288,7 @@ describe('a single request in the batch engine', () => {
       batches.results(owner, batchId, 'output', 0),
     ].map((each: Promise<unknown>) => each.catch(({ code }: ApiError) => code));
     expect(new Set(await single.settle(Promise.all(refused)))).toEqual(new Set(['not_found']));
-    expect((await single.settle(batches.openWork())).batches).toHaveLength(1);
+    expect((await single.settle(batches.openWork())).open).toHaveLength(1);
     await single.pass(200_000);
     expect((await groups()).map(({ status }) => status)).toEqual(['completed', 'completed']);
     const events = await database.db.all('SELECT * FROM webhook_events').catch(() => []);

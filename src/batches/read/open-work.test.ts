@@ -121,7 +121,10 @@ describe('the work left', () => {
     open = [batch('b', { pausedAt: clock.now() }), batch('c', { orgId: 'spent' })];
     lines = [sums('b'), sums('c')];
     expect(await read()).toEqual([]);
-    expect((await work.read()).batches).toHaveLength(2);
+    expect((await work.read()).open).toMatchObject([
+      { orgId: 'a', batches: 1 },
+      { orgId: 'spent', batches: 1 },
+    ]);
   });
 
   it('excludes the lines of a model that an operator pauses, also of a batch with other models', async () => {
@@ -150,18 +153,18 @@ describe('the work left', () => {
     const first = slow.read();
     await clock.advance(200);
     answers[0]!.resolve(none);
-    expect((await first).batches).toEqual([]);
+    expect((await first).open).toEqual([]);
     // The report took a fiftieth of the time that it is given again, also after a creation.
     await clock.advance(9_700);
     slow.forget();
-    expect((await slow.read()).batches).toEqual([]);
+    expect((await slow.read()).open).toEqual([]);
     expect(answers).toHaveLength(1);
     await clock.advance(200);
-    expect((await slow.read()).batches).toEqual([]);
+    expect((await slow.read()).open).toEqual([]);
     expect(answers).toHaveLength(2);
     answers[1]!.resolve(one);
     await clock.advance(0);
-    expect((await slow.read()).batches).toEqual(one);
+    expect((await slow.read()).open).toMatchObject([{ orgId: 'a', model: 'tiny', batches: 1, lines: 10 }]);
     // It is fast again.
     await clock.advance(1_000);
     const last = slow.read();

@@ -1,3 +1,4 @@
+import { type OpenSum, sumOpen } from '../../core/open-sums.ts';
 import { type BatchWork, type ModelWork, workByModel } from '../../core/work-left.ts';
 import { isGroup } from '../../core/request-group.ts';
 import { type LineRate, totalRate } from '../../core/worker-load.ts';
@@ -15,9 +16,9 @@ const restFactor = 50;
 /** Batches whose chunks one statement sums: some milliseconds of an embedded database. */
 const batchesPerStatement = 8;
 
-/** Open batches of all processes, and the work left that can run. */
+/** Open batches of all processes by org and model, and the work left that can run. */
 export interface OpenWorkReport {
-  batches: readonly OpenBatch[];
+  open: readonly OpenSum[];
   /** Without work that is paused, and batches whose org may not spend. */
   work: readonly BatchWork[];
   /** Its sums by model. */
@@ -100,7 +101,7 @@ export class OpenWork {
       totalRate([...(Object.hasOwn(own, model) ? [own[model]!] : []), ...peers.ratesElsewhere(model)]);
     const work = runnable.flatMap((batch) => this.#workOf(batch));
     return {
-      batches: batches.filter(({ id }) => !isGroup(id)),
+      open: sumOpen(batches.filter(({ id }) => !isGroup(id))),
       work,
       models: workByModel(work, rateOf),
       rateOf,

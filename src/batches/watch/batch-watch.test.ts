@@ -293,6 +293,9 @@ describe('histories', () => {
     for (const batch of [oldest, second, newest]) expect(await waits(batch)).toEqual([['budget', null]]);
     expect(await waits(third)).toEqual([]);
     const { seen, leave } = await follow();
+    // What only the histories left out is no news.
+    await clock.advance(2_000);
+    expect(seen).toEqual([]);
     await store.batches.setPriority(third.id, 9);
     await clock.advance(2_000);
     expect(seen).toEqual([`${third.id} validating 0`]);
