@@ -18,7 +18,7 @@ export function providerOf(models: readonly ModelConfig[], id: string): string |
 
 function nameOf(engine: EngineConfig): string {
   if (engine.kind === 'llama') return 'llama.cpp';
-  if (engine.kind !== 'openai') return engine.kind;
+  if (engine.kind === 'scripted') return engine.kind;
   // Unknown servers speak OpenAI's format.
   return engine.flavor === null ? 'openai' : (names[engine.flavor] ?? engine.flavor);
 }

@@ -12,9 +12,8 @@ import { until } from '../../support/until.ts';
 // The documented script on a Ray cluster of two nodes, of which one dies twice, as Offpeak does.
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const installed = await installPython(join(root, 'node_modules/.cache/offpeak-engines/ray'), [
-  'ray[default,data]==2.60.0',
-]);
+const cache = join(root, 'node_modules/.cache/offpeak-engines/ray');
+const installed = await installPython(cache, ['ray[default,data]==2.60.0'], '2026-11-28');
 if ('missing' in installed) console.warn(`SKIPPED: not tested with Ray: ${installed.missing}`);
 const { folder: environment } = installed as { folder: string };
 const lines = 10_000;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isoSeconds } from '../../../base/clock.ts';
 import type { Flavor, CustomTraits } from '../../../core/flavor.ts';
 import { ApiError, unavailable } from '../../../core/errors.ts';
 import type { ModelInput, Serves } from '../../../core/model.ts';
@@ -75,8 +76,8 @@ export function createJobEngine(options: JobEngineOptions): Engine {
   async function check(signal: AbortSignal): Promise<void> {
     const { heldMs } = queue;
     if (heldMs > 0) {
-      const seconds = Math.ceil(heldMs / 1000);
-      const message = `The last job of the model ended without an answer; the next one starts in ${seconds} s.`;
+      const at = isoSeconds(clock.now() + heldMs);
+      const message = `The last job of the model ended without an answer; the next one starts at ${at}.`;
       throw new ApiError('upstream_error', message, { blame: unavailable });
     }
     await runner.check(signal);

@@ -308,6 +308,19 @@ describe('another process', () => {
     expect(statuses(calls)).toEqual(['answered', 'answered', 'waiting']);
   });
 
+  it('leaves the job of a dead one when it has its results, and starts the next', async () => {
+    send(startQueue(), 'a', 'b', 'c');
+    await clock.advance(second);
+    const next = startQueue({ maxJobs: 1 });
+    const calls = send(next, 'a', 'd');
+    await clock.advance(11 * second);
+    expect(runner.orders).toHaveLength(1);
+    answer(jobAt(0), 'a');
+    await toNextPoll();
+    expect(statuses(calls)).toEqual(['answered', 'waiting']);
+    expect(runner.orders.map(({ id }) => linesOf(id))).toEqual([['a', 'b', 'c'], ['d']]);
+  });
+
   it('reads results again for lines that come later', async () => {
     send(startQueue(), 'a', 'b', 'c');
     await clock.advance(second);

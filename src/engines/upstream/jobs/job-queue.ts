@@ -63,7 +63,7 @@ export class JobQueue {
       ...options,
       records,
       onEnd: (job, end, missing) => this.#ended(job, end, missing),
-      onIdle: () => this.#startNext(),
+      onLeft: () => this.#startNext(),
     };
     this.#jobs = new JobList({
       ...options,
@@ -235,7 +235,6 @@ export class JobQueue {
       for (const line of missing) line.reject(error);
     }
     this.#jobs.ended(job);
-    this.#startNext();
   }
 
   /** Runs lines of another process's job, which ended without their results. */
@@ -255,16 +254,13 @@ export class JobQueue {
 
   async #warn(job: Job, { state, note }: JobEnd, missing: number): Promise<void> {
     const end = await job.log();
-    const { log, model } = this.#options;
-    log.warn({ model, job: job.id, state, note, missing, log: end }, 'a job ended without all results');
+    const { log } = this.#options;
+    log.warn({ job: job.id, state, note, missing, log: end }, 'a job ended without all results');
   }
 
   #failAll(lines: readonly WaitingLine[], cause: unknown): void {
     if (lines.length === 0) return;
-    this.#options.log.warn(
-      { err: cause, model: this.#options.model },
-      'the input of a job cannot be written',
-    );
+    this.#options.log.warn({ err: cause }, 'the input of a job cannot be written');
     const message = 'The files of jobs cannot be written at present.';
     const error = cause instanceof ApiError ? cause : new ApiError('storage_unavailable', message, { cause });
     for (const line of lines) line.reject(error);

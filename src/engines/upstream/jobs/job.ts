@@ -35,8 +35,8 @@ export interface JobDeps {
   log: Log;
   /** Called once, when the job has ended. */
   onEnd: (job: Job, end: JobEnd, missing: readonly WaitingLine[]) => void;
-  /** Called when no line waits any more for a job of another process. */
-  onIdle: (job: Job) => void;
+  /** Called when this process no longer follows the job. */
+  onLeft: () => void;
 }
 
 /** One job: starts it if needed, and gives its results to the lines that wait for them until it ends. */
@@ -145,6 +145,7 @@ export class Job {
       if (await this.#begin()) await this.#watch();
     } finally {
       this.#isFollowed = false;
+      this.#deps.onLeft();
     }
   }
 
@@ -179,7 +180,7 @@ export class Job {
       if (this.#isCancelled) return this.#cancelNow({ state: 'cancelled' });
       if (clock.now() - (this.#startedAt ?? clock.now()) > maxMs)
         return this.#cancelNow({ state: 'failed', note: 'The job took longer than max_time.' });
-      if (this.isAdopted && this.#waiting.size === 0) return this.#deps.onIdle(this);
+      if (this.isAdopted && this.#waiting.size === 0) return;
       await this.#noteSeen();
       await this.#pause(pollMs);
     }
