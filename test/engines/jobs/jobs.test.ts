@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JobEngineConfig } from '../../../src/core/config.ts';
-import { type RunningApp, startApp, testModel } from '../../support/app.ts';
+import { type AppOptions, type RunningApp, startApp, testModel } from '../../support/app.ts';
 import { chatLine, chatLines, type ResultLine } from '../../support/batch-lines.ts';
+import { type ObjectStore, startObjectStore } from '../../support/object-store.ts';
+import { startPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
 
 const script = join(dirname(fileURLToPath(import.meta.url)), '../../support/jobs/answer-job.mjs');
@@ -27,9 +29,13 @@ afterEach(async () => {
 });
 
 function start(): Promise<RunningApp> {
+  return startApp({ ...optionsOf(), data: join(folder, 'data') });
+}
+
+function optionsOf(command = [process.execPath, script, folder]): AppOptions {
   const engine: JobEngineConfig = {
     kind: 'job',
-    runner: { kind: 'command', command: [process.execPath, script, folder] },
+    runner: { kind: 'command', command },
     model: 'real/name',
     flavor: 'vllm',
     lines: 100,
@@ -38,7 +44,7 @@ function start(): Promise<RunningApp> {
     pollMs: 50,
     maxMs: 600_000,
   };
-  return startApp({ models: [testModel(engine)], data: join(folder, 'data'), drainMs: 60_000 });
+  return { models: [testModel(engine)], drainMs: 60_000 };
 }
 
 const wish = (name: string) => writeFileSync(join(folder, name), '');
@@ -130,6 +136,72 @@ describe('a batch', () => {
     db.exec('UPDATE batches SET expires_at = created_at, accept_until = created_at');
     db.close();
     expect(await app.api.finished(id)).toMatchObject({ status: 'expired', request_counts: { completed: 0 } });
+  });
+});
+
+describe('with files in a bucket', () => {
+  let store: ObjectStore;
+  let inBucket: RunningApp;
+
+  beforeEach(async () => {
+    store = await startObjectStore();
+    const options = optionsOf([
+      'sh',
+      '-c',
+      `echo "$OFFPEAK_INPUT $OFFPEAK_OUTPUT" >>${folder}/runs; sleep 60`,
+    ]);
+    inBucket = await startApp({ ...options, data: join(folder, 'bucket'), files: { bucket: store.config } });
+  });
+
+  afterEach(async () => {
+    await inBucket.stop();
+    await store.close();
+  });
+
+  it('reads the results that a job puts into the bucket', async () => {
+    const { id } = await inBucket.api.createBatch({ requests: chatLines(2) });
+    await aRun();
+    const [input, output] = runs()[0]!
+      .split(' ')
+      .map((url) => url.replace('s3://files/', ''));
+    const lines = store.objects.get(input!)!.body.toString().trim().split('\n');
+    const results = lines.map((line) => {
+      const { custom_id: key, body } = JSON.parse(line) as { custom_id: string; body: { model: string } };
+      expect(body.model).toBe('real/name');
+      const message = { role: 'assistant', content: 'from a bucket' };
+      const answer = { choices: [{ index: 0, message, finish_reason: 'stop' }] };
+      return `${JSON.stringify({ custom_id: key, response: { status_code: 200, body: answer } })}\n`;
+    });
+    store.objects.set(`${output}/part.jsonl`, { body: Buffer.from(results.join('')), modifiedAt: 0 });
+    expect((await inBucket.api.finished(id)).request_counts.completed).toBe(2);
+    expect(input).toMatch(/^off\/peak\/jobs\/tiny\/job-[0-9a-f]{32}\/input\.jsonl$/);
+  });
+});
+
+const postgres = await startPostgres();
+
+describe.skipIf('reason' in postgres)('two processes on one database', () => {
+  afterAll(() => ('reason' in postgres ? undefined : postgres.stop()));
+
+  it('run no line twice when one of them stops during its job', async () => {
+    if ('reason' in postgres) return;
+    const database = await postgres.createDatabase();
+    const options = { ...optionsOf(), data: join(folder, 'shared'), database };
+    const first = await startApp(options);
+    const second = await startApp(options);
+    wish('hold');
+    const { id } = await first.api.createBatch({ requests: chatLines(60) });
+    const started = async () => (await second.api.batch(id)).progress.running === 60 && runs().length > 0;
+    await until('all lines are in jobs', started);
+    await first.stop();
+    grant('hold');
+    const batch = await second.api.finished(id);
+    expect(batch.request_counts).toEqual({ total: 60, completed: 60, failed: 0 });
+    expect(batch.usage.input_tokens).toBe(600);
+    const jobs = runs().map((job) => readFileSync(join(folder, 'shared/jobs/tiny', job, 'job.json'), 'utf8'));
+    const lines = jobs.flatMap((text) => (JSON.parse(text) as { lines: string[] }).lines);
+    expect([lines.length, new Set(lines).size]).toEqual([60, 60]);
+    await second.stop();
   });
 });
 

@@ -271,6 +271,23 @@ describe('cancelling', () => {
     expect(calls[0]!.error).toBe(batchCancelled);
   });
 
+  it('expects nothing of lines that are gone before their job starts', async () => {
+    const queue = startQueue();
+    const [a, b] = send(queue, 'a', 'b');
+    await clock.advance(second);
+    b!.controller.abort(batchCancelled);
+    await clock.advance(11 * second);
+    expect(runner.orders[0]!.lines).toBe(1);
+    a!.controller.abort(batchCancelled);
+    await clock.advance(second);
+    expect(runner.cancelled).toEqual([jobAt(0)]);
+    const [c] = send(queue, 'c');
+    await clock.advance(second);
+    c!.controller.abort(batchCancelled);
+    await clock.advance(minute);
+    expect(runner.orders).toHaveLength(1);
+  });
+
   it('starts no job whose lines are gone', async () => {
     const queue = startQueue({ maxLines: 1, maxJobs: 1 });
     const [, second_] = send(queue, 'a', 'b');
@@ -287,6 +304,7 @@ describe('cancelling', () => {
       await clock.advance(second);
       controller.abort(shutDown);
     }
+    await clock.advance(minute);
     await queue.stop();
     await clock.advance(60 * minute);
     expect(runner.cancelled).toEqual([]);
