@@ -27,6 +27,7 @@ import { syncChat } from './sync-chat.ts';
 import { translate } from './translate.ts';
 import { trouble } from './trouble.ts';
 import { upload } from './upload.ts';
+import { uploadS3 } from './upload-s3.ts';
 
 const workloads = [
   batchFill,
@@ -37,6 +38,7 @@ const workloads = [
   trouble,
   processes,
   upload,
+  uploadS3,
   inline,
   syncChat,
   limits,

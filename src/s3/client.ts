@@ -30,6 +30,8 @@ export interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
+  /** SHA-256 of the body in hexadecimal; calculated if absent. */
+  bodyHash?: string;
   /** Error codes to return instead of throwing; the status, such as `404`, where the answer has no body. */
   accept?: readonly string[];
   /** Milliseconds for the response headers, without retries; by default `S3Timeouts` apply, with retries. */
@@ -143,12 +145,13 @@ export function createS3Client({
   }
 
   /** Signs a request with the SHA-256 of its body, so that the store rejects a corrupted body. */
-  function sign({ method, key, query = {}, headers, body }: S3Request, used: IssuedKeys) {
+  function sign({ method, key, query = {}, headers, body, bodyHash }: S3Request, used: IssuedKeys) {
     const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
     const name = key === undefined ? '' : encodePath(nameOf(key));
     const path = `${root}/${name}${search && `?${search}`}`;
     const date = new Date(now()).toISOString().replaceAll(/[:-]|\.\d+/g, '');
-    const sums = { 'x-amz-date': date, 'x-amz-content-sha256': body ? hash('sha256', body) : emptyBodyHash };
+    const sum = bodyHash ?? (body ? hash('sha256', body) : emptyBodyHash);
+    const sums = { 'x-amz-date': date, 'x-amz-content-sha256': sum };
     const request = { service: 's3', region, host, method, path, headers: { ...headers, ...sums } };
     return aws4.sign(request, used) as { path: string; headers: Record<string, string> };
   }

@@ -1,3 +1,4 @@
+import { createPartBuffer, type PartBuffer } from './part-buffer.ts';
 import type { S3Client } from './client.ts';
 import { getSize } from './ranges.ts';
 import { escapeXml, findText } from './xml.ts';
@@ -41,19 +42,12 @@ export function createUpload(
   key: string,
   { partBytes = usualPartBytes, onBegin }: S3UploadOptions = {},
 ): S3Upload {
-  let chunks: Uint8Array[] = [];
-  let filled = 0;
+  let part = createPartBuffer(partBytes);
+  let spare: PartBuffer | undefined;
   let size = 0;
   let upload: Multipart | undefined;
   let sending: Promise<void> | undefined;
   let sendingBytes = 0;
-
-  const takePart = () => {
-    const body = Buffer.concat(chunks, filled);
-    chunks = [];
-    filled = 0;
-    return body;
-  };
 
   async function sendPart(): Promise<void> {
     await sending;
@@ -62,14 +56,17 @@ export function createUpload(
       onBegin?.(upload.id);
     }
     const { id, tags } = upload;
-    const part = tags.length;
+    const at = tags.length;
     tags.push('');
-    const query = { partNumber: String(part + 1), uploadId: id };
-    const body = takePart();
-    sendingBytes = body.length;
-    sending = client.send({ method: 'PUT', key, query, body }).then(({ headers }) => {
+    const query = { partNumber: String(at + 1), uploadId: id };
+    // The memory of the part before, which has arrived.
+    const next = spare ?? createPartBuffer(partBytes);
+    [spare, part] = [part, next];
+    const taken = spare.take();
+    sendingBytes = taken.body.length;
+    sending = client.send({ method: 'PUT', key, query, ...taken }).then(({ headers }) => {
       sendingBytes = 0;
-      tags[part] = String(headers['etag']);
+      tags[at] = String(headers['etag']);
     });
     // The next call awaits it; until then a failure must not count as unhandled.
     sending.catch(() => {});
@@ -77,28 +74,24 @@ export function createUpload(
 
   /** Leaves the rest to the sweeper and to `abortLeftovers` if the store does not answer. */
   async function discard(): Promise<void> {
-    takePart();
+    part.take();
     await sending?.catch(() => {});
     sendingBytes = 0;
     await (upload && abortUpload(client, key, upload.id, abortTimeoutMs).catch(() => {}));
   }
 
   return {
-    bufferedBytes: () => filled + sendingBytes,
+    bufferedBytes: () => part.size() + sendingBytes,
     async write(chunk) {
       for (let from = 0; from < chunk.length;) {
-        // Copied, because the caller may reuse the memory of the chunk.
-        const copy = Uint8Array.prototype.slice.call(chunk, from, from + partBytes - filled);
-        chunks.push(copy);
-        filled += copy.length;
-        from += copy.length;
-        if (filled === partBytes) await sendPart();
+        from += part.add(chunk.subarray(from));
+        if (part.size() === partBytes) await sendPart();
       }
       size += chunk.length;
     },
     async commit() {
-      if (!upload) return void (await client.send({ method: 'PUT', key, body: takePart() }));
-      if (filled > 0) await sendPart();
+      if (!upload) return void (await client.send({ method: 'PUT', key, ...part.take() }));
+      if (part.size() > 0) await sendPart();
       await sending;
       await completeUpload(client, key, upload, size);
     },
