@@ -11,6 +11,7 @@ import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { flex } from './flex.ts';
 import { growth } from './growth.ts';
+import { handover } from './handover.ts';
 import { healthz } from './healthz.ts';
 import { inline } from './inline.ts';
 import { latency } from './latency.ts';
@@ -47,6 +48,7 @@ const workloads = [
   stream,
   latency,
   growth,
+  handover,
   healthz,
   restart,
   prefix,

@@ -35,6 +35,7 @@ import { listAll, type ListAllDeps } from './read/list-all.ts';
 import { createLineReader } from './read/line-reader.ts';
 import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
+import { createArrivals } from './queue/arrivals.ts';
 import { Runner } from './runner.ts';
 import { createMatcher } from './read/match.ts';
 import { createDurableRequests } from './requests/create-durable-requests.ts';
@@ -89,6 +90,12 @@ export function createBatches(deps: BatchesDeps): Batches {
   };
   const finalizer = new Finalizer(context);
   const runner: Runner = new Runner({ ...context, finalizer, claims });
+  const arrivals = createArrivals({
+    ...context,
+    peers,
+    hasRoom: () => runner.hasRoom,
+    wake: () => runner.wake(),
+  });
   // In an embedded database, a clock jump is this machine's: no time has passed for the batches.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
@@ -265,6 +272,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       await batchWatch.start();
       await retention?.start();
       await requestResults.start();
+      if (claims) await arrivals.start();
     },
 
     stop() {
@@ -406,6 +414,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     await batchWatch.stop();
     await retention?.stop();
     await requestResults.stop();
+    await arrivals.stop();
     await maintenance.stop();
     await runner.drain(deps.drainMs);
     await heartbeat.stop();

@@ -148,6 +148,11 @@ export class Runner {
     await Promise.all(this.#closing);
   }
 
+  /** True if more lines of some model may be sent now. */
+  get hasRoom(): boolean {
+    return this.#claimer.hasRoom;
+  }
+
   wake(): void {
     if (this.#running) this.#claimer.wake();
   }

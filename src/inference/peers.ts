@@ -112,6 +112,11 @@ export class Peers implements SharedCatalog {
     return (this.#runsBatches && this.#own.find(name) !== undefined) || this.isServedElsewhere(name);
   }
 
+  /** True if no other process is known to live. */
+  get isAlone(): boolean {
+    return this.#peers.length === 0;
+  }
+
   /** True if this process or a living peer runs batches. */
   get hasRunner(): boolean {
     return this.#runsBatches || this.hasOtherRunner;

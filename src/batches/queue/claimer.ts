@@ -93,6 +93,12 @@ export class Claimer {
       .finally(() => this.#fetched());
   }
 
+  /** True if more lines of some model may be sent now. */
+  get hasRoom(): boolean {
+    const { demand } = this.#deps;
+    return demand.models().some((model) => demand.room(model) > 0);
+  }
+
   #failed(error: unknown): void {
     const { log, random } = this.#deps;
     const wait = backoffMs(++this.#failures, errorBackoff, random.float());
@@ -113,11 +119,10 @@ export class Claimer {
     this.#again = false;
     if (this.#stopped) return;
     if (again && !this.#pause) return this.fetch();
-    const { demand, clock, dispatch } = this.#deps;
+    const { clock, dispatch } = this.#deps;
     dispatch();
     if (this.#pause || this.#fetching) return;
-    const hasRoom = demand.models().some((model) => demand.room(model) > 0);
-    this.#poll = clock.after(hasRoom ? this.#pollMs : polls.maxMs, () => {
+    this.#poll = clock.after(this.hasRoom ? this.#pollMs : polls.maxMs, () => {
       this.#pollMs = Math.min(this.#pollMs * 2, polls.maxMs);
       this.#claimAgain();
     });

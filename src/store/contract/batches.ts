@@ -87,6 +87,8 @@ export interface BatchStore {
   findMany(ids: readonly string[]): Promise<Batch[]>;
   /** Unfinished batches by id, after one of them; those in progress without a decided end if `of` is `running`. */
   listChanging(limit: number, after?: string, of?: 'open' | 'running'): Promise<ChangingBatch[]>;
+  /** Ids of the batches and groups of requests with this time of creation or a later one, newest first. */
+  createdSince(since: number, limit: number): Promise<string[]>;
   /** Batches of which other processes hold lines. */
   elsewhere(worker: string): Promise<string[]>;
   /** Newest first by default. */

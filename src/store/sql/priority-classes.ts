@@ -39,7 +39,7 @@ export const operations: {
       'create get find snapshot list remove cancel pause resume setPriority queuePlace queued minKills',
     ),
     ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen listRunning openLines'),
-    ...engine('snapshots findMany listChanging removedSince elsewhere'),
+    ...engine('snapshots findMany listChanging removedSince createdSince elsewhere'),
     ...engine('claim claimClosings release split closeGate publish'),
     ...scan('listAll search'),
   },

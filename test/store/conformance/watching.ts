@@ -32,6 +32,15 @@ export function watchingTests(on: Stores): void {
       expect(await on.other.batches.findMany([])).toEqual([]);
     });
 
+    test('tells of new batches and groups, newest first', async () => {
+      const at = (ms: number) => addBatch(on.store, { createdAt: start + ms });
+      const batches = [await at(0), await at(20), await at(10), await at(30)];
+      const ids = [3, 1, 2].map((n) => batches[n]!.id);
+      expect(await on.other.batches.createdSince(start + 10, 9)).toEqual(ids);
+      expect(await on.other.batches.createdSince(start + 10, 2)).toEqual(ids.slice(0, 2));
+      expect(await on.other.batches.createdSince(start + 31, 9)).toEqual([]);
+    });
+
     test('snapshots of several batches are those of each', async () => {
       const batches = [
         await addBatch(on.store, { total: 12 }),

@@ -10,7 +10,9 @@ const changing = tableOf<ChangingBatch>('batches')(
 );
 
 /** Reads what changes of unfinished batches, for the processes that present them. */
-export function createWatching(db: Db): Pick<BatchStore, 'listChanging' | 'findMany' | 'elsewhere'> {
+export function createWatching(
+  db: Db,
+): Pick<BatchStore, 'listChanging' | 'findMany' | 'createdSince' | 'elsewhere'> {
   return {
     listChanging(limit, after, of = 'open') {
       const where = { [of === 'open' ? open : running]: [], [isBatch]: [], 'id > ?': after };
@@ -18,6 +20,14 @@ export function createWatching(db: Db): Pick<BatchStore, 'listChanging' | 'findM
     },
 
     findMany: (ids) => batches.among(db, 'id', ids),
+
+    async createdSince(since, limit) {
+      const rows = await db.all<{ id: string }>(
+        'SELECT id FROM batches WHERE created_at >= ? ORDER BY created_at DESC, id DESC LIMIT ?',
+        [since, limit],
+      );
+      return rows.map(({ id }) => id);
+    },
 
     async elsewhere(worker) {
       const rows = await db.all<{ batchId: string }>(
