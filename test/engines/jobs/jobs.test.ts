@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { JobEngineConfig } from '../../../src/core/config.ts';
 import { type AppOptions, type RunningApp, startApp, testModel } from '../../support/app.ts';
 import { chatLine, chatLines, type ResultLine } from '../../support/batch-lines.ts';
 import { type ObjectStore, startObjectStore } from '../../support/object-store.ts';
 import { startPostgres } from '../../support/postgres.ts';
+import { install } from '../../support/server-process.ts';
 import { until } from '../../support/until.ts';
 
 const script = join(dirname(fileURLToPath(import.meta.url)), '../../support/jobs/answer-job.mjs');
@@ -137,6 +138,24 @@ describe('a batch', () => {
     db.close();
     expect(await app.api.finished(id)).toMatchObject({ status: 'expired', request_counts: { completed: 0 } });
   });
+});
+
+it('is not lost when the server is killed: its job goes on, and no line runs twice', async () => {
+  const engine = `{ kind: job, run: command, command: ["${process.execPath}", "${script}", "${folder}"], wait: 1s, poll: 1s }`;
+  const model = `{ id: tiny, aliases: [default], price: { input: 0.10, output: 0.40 }, engine: ${engine} }`;
+  const installation = install(`models:\n  - ${model}\n`);
+  onTestFinished(() => installation.remove());
+  wish('hold');
+  const killed = await installation.start();
+  const { id } = await killed.api.createBatch({ requests: chatLines(40) });
+  await aRun();
+  await killed.end('SIGKILL');
+  const server = await installation.start();
+  grant('hold');
+  const batch = await server.api.finished(id);
+  expect(batch.request_counts).toEqual({ total: 40, completed: 40, failed: 0 });
+  expect(batch.usage.input_tokens).toBe(400);
+  expect(runs()).toHaveLength(1);
 });
 
 describe('with files in a bucket', () => {

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isoSeconds } from '../../../base/clock.ts';
 import type { Flavor, CustomTraits } from '../../../core/flavor.ts';
 import { ApiError, unavailable } from '../../../core/errors.ts';
@@ -118,10 +118,10 @@ function jobTransport(
   return {
     post(path, given) {
       if (line === undefined) return Promise.reject(batchOnly());
-      const body = Buffer.from(given);
+      const body = typeof given === 'string' ? Buffer.from(given) : given;
       // A line is sent again with another body where its first answer breaks a guarantee.
-      const key = `${line}.${hash('sha256', Buffer.concat([Buffer.from(path), body]), 'hex').slice(0, 8)}`;
-      return queue.run({ key, path, body }, signal);
+      const mark = createHash('sha256').update(path).update(body).digest('hex').slice(0, 8);
+      return queue.run({ key: `${line}.${mark}`, path, body }, signal);
     },
     postStreaming: () => Promise.reject(batchOnly()),
   };

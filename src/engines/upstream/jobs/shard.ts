@@ -13,6 +13,8 @@ export interface ShardOptions {
   onClose: (shard: Shard) => void;
 }
 
+const noBytes = Buffer.alloc(0);
+
 /** Input of a job while its lines arrive. Lines are written at once, so their bytes are not kept in memory. */
 export class Shard {
   readonly id: string;
@@ -40,6 +42,8 @@ export class Shard {
   /** @throws the error of the storage */
   async add(line: WaitingLine): Promise<void> {
     const bytes = inputLine(line);
+    // From here on, the input has them.
+    line.body = noBytes;
     this.#lines.push(line);
     this.#lastAt = this.#options.clock.monotonic();
     this.#writing = this.#writing.then(() => this.#writer.write(bytes));
