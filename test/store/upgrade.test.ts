@@ -110,7 +110,7 @@ function upgradeTests(postgres: PostgresServer): void {
   test('claims a chunk that is committed after a claim found its org without any', async () => {
     await addOlderBatch();
     expect([await claim(), await claim()]).toEqual([['batch_1/1'], ['batch_1/2']]);
-    // So that a claim reads the orgs in their order.
+    // With a second org, a claim reads the orgs in their order.
     await addBatch(store, { orgId: 'org_b', total: 8 });
     await older.query('BEGIN');
     await older.query(`UPDATE batch_chunks SET state = 'ready', owner = NULL WHERE seq = 2`);

@@ -293,7 +293,7 @@ describe('histories', () => {
     for (const batch of [oldest, second, newest]) expect(await waits(batch)).toEqual([['budget', null]]);
     expect(await waits(third)).toEqual([]);
     const { seen, leave } = await follow();
-    // What only the histories left out is no news.
+    // Batches that only the histories left out are no news.
     await clock.advance(2_000);
     expect(seen).toEqual([]);
     await store.batches.setPriority(third.id, 9);

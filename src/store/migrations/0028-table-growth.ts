@@ -1,7 +1,7 @@
 import type { ColumnTypes } from '../db.ts';
 import type { Migration } from './migration.ts';
 
-/** Storage of tables whose rows come and go, or stay for ever. */
+/** Storage of tables whose rows come and go, or stay forever. */
 export const tableGrowth: Migration = {
   version: 28,
   name: 'table-growth',
@@ -29,7 +29,7 @@ const postgresStorage = [
       `ALTER TABLE ${table} SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
        autovacuum_vacuum_cost_delay = 0)`,
   ),
-  // Rows stay for ever, and are updated while their batch runs. In half a page, all updates stay on the page as with 30 % before.
+  // Rows stay forever, and are updated while their batch runs. In half a page, all updates stay on the page as with 30 % before.
   'ALTER TABLE usage_ledger SET (fillfactor = 50)',
   'ALTER TABLE batches SET (fillfactor = 50)',
 ];
