@@ -236,7 +236,7 @@ export function range(from: number, to: number): number[] {
 
 export const lease = ({ batchId, seq, epoch }: Lease): Lease => ({ batchId, seq, epoch });
 
-const anySuspects: SuspectAllowance = { minKills: 99, max: 0, mayTakeAlone: false };
+export const anySuspects: SuspectAllowance = { minKills: 99, max: 0, mayTakeAlone: false };
 
 /** Leases up to `count` chunks of one batch and model. */
 export async function claimOf(

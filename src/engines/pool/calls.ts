@@ -6,6 +6,7 @@ import type { ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
 import type { AdmissionQueue, Reservation } from './admission-queue.ts';
 import type { Outcomes } from './health/outcomes.ts';
+import { comparePaces } from './pace.ts';
 import type { Replica } from './replica.ts';
 
 /** Retries on other replicas: where certainly nothing was done, and where that is ambiguous. */
@@ -59,7 +60,7 @@ export function createCalls(
   function succeeded({ replica, sent }: Reservation, work: number): void {
     outcomes.answered(sent.at);
     replica.answered(sent, Math.max(1, work));
-    if (++answered % 64 === 0) comparePaces();
+    if (++answered % 64 === 0) comparePaces(replicas);
   }
 
   /** Counts and throws a failure that no other replica made good. */
@@ -73,14 +74,6 @@ export function createCalls(
   async function testFirst({ replica, sent }: Reservation, call: EngineCall): Promise<void> {
     const error = await unlessAborted(replica.tryOut(sent, slackOf(call)), call.signal);
     if (error) throw new UnsentError(error);
-  }
-
-  /** Updates how slow each replica is relative to the median. */
-  function comparePaces(): void {
-    if (replicas.length < 2) return;
-    const paces = replicas.map(({ pace }) => pace).filter((pace) => pace > 0);
-    const median = paces.toSorted((a, b) => a - b)[Math.floor(paces.length / 2)];
-    if (median !== undefined) for (const replica of replicas) replica.slowness = replica.pace / median;
   }
 
   async function run<T>(

@@ -9,6 +9,7 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/con
 import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
 import { type FailedCall, Health, type ReplicaDeps } from './health/health.ts';
 import { RefusalBudget } from './health/refusal-budget.ts';
+import { averagePace } from './pace.ts';
 
 /** Settings of one server of a model. The engine is its identity. */
 export interface ReplicaOptions {
@@ -30,8 +31,6 @@ interface Deps extends ReplicaDeps {
   onLeft: (sent: SentRequest) => void;
 }
 
-/** Weight of the newest answer in the average pace. */
-const newestWeight = 0.1;
 /** Share of the limit at which the load counts as full, so that latencies say something about the limit. */
 const fullShare = 0.75;
 
@@ -267,7 +266,7 @@ export class Replica implements Candidate {
     // A busy process reads answers late; at least half of the elapsed time is still attributed to the server.
     const at = Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
     const pace = (at - sent.at) / work;
-    this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newestWeight;
+    this.pace = averagePace(this.pace, pace);
     this.health.completed();
     this.#refusals.answered();
     // Below the cap the server was not as busy as it can be: that says nothing about its slots.

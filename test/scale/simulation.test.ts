@@ -1,0 +1,35 @@
+import { beforeAll, expect, it } from 'vitest';
+import { small } from '../../bench/scale/options.ts';
+import { type ScaleResult, simulate } from '../../bench/scale/simulate.ts';
+
+let result: ScaleResult;
+
+beforeAll(async () => {
+  result = await simulate(small);
+});
+
+it('keeps the slots of a hundred servers busy with ten processes', () => {
+  expect(result.fill.steady).toBeGreaterThan(0.94);
+});
+
+it('serves orgs in proportion to their weights', () => {
+  const [largest, second] = result.fairness;
+  expect(largest!.orgs).toBeGreaterThan(90);
+  expect(largest!.jain).toBeGreaterThan(0.85);
+  expect(second!.jain).toBeGreaterThan(0.97);
+  expect(second!.heavyToLight).toBeGreaterThan(0.9);
+  expect(second!.heavyToLight).toBeLessThan(1.1);
+});
+
+it('starts the batch of an org without other work within a second', () => {
+  expect(result.firstLine.never).toBe(0);
+  expect(result.firstLine.times.length).toBeGreaterThan(20);
+  expect(Math.max(...result.firstLine.times)).toBeLessThan(2_000);
+});
+
+it('records every line once, also after servers and a process have died', () => {
+  expect(result.lostChunks).toBeGreaterThan(0);
+  expect(result.lines.doubled).toBe(0);
+  expect(result.fill.replicas).toBeGreaterThan(0.9);
+  expect(result.fill.processes).toBeGreaterThan(0.85);
+});
