@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Candidate, chooseReplica } from './choose-replica.ts';
 
 function replicas(...loads: number[]): (Candidate & { inFlight: number })[] {
-  return loads.map((inFlight, at) => ({ name: `gpu-${at}`, inFlight, capacity: 16, slowness: 1 }));
+  return loads.map((inFlight, at) => ({ name: `gpu-${at}`, inFlight, capacity: 16, slowness: 1, rank: at }));
 }
 
 describe('chooseReplica', () => {
@@ -10,6 +10,20 @@ describe('chooseReplica', () => {
     const all = replicas(16, 3);
     expect(chooseReplica([all[1]!], all, 'p')?.name).toBe('gpu-1');
     expect(chooseReplica([], all, 'p')).toBeUndefined();
+  });
+
+  it('fills the replicas evenly where each of many processes has lines for few of them', () => {
+    const inFlight = new Map<string, number>();
+    for (let process = 0; process < 40; process++) {
+      const own = replicas(0, 0, 0, 0, 0, 0, 0, 0);
+      const all = own.map((replica, at) => ({ ...replica, rank: (at * 3 + process) % own.length }));
+      for (let line = 0; line < 3; line++) {
+        const { name } = chooseReplica(all, all, '')!;
+        all.find((replica) => replica.name === name)!.inFlight++;
+        inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
+      }
+    }
+    expect([...inFlight.values()]).toEqual(Array.from({ length: 8 }, () => 15));
   });
 
   it('picks the least loaded replica relative to its capacity', () => {

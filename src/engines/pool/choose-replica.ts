@@ -6,6 +6,11 @@ export interface Candidate {
   readonly capacity: number;
   /** Pace relative to the other replicas; 1 where they are alike. */
   readonly slowness: number;
+  /**
+   * Order among equally loaded replicas. Processes that share the servers need different ones: in the same order, each would send its few
+   * lines to the same first servers of many, and leave the last ones idle.
+   */
+  readonly rank: number;
 }
 
 /** A replica with this much more than its share of the load gets no requests by prefix. */
@@ -34,7 +39,11 @@ export function chooseReplica<T extends Candidate>(
     const home = best(belowShare, (replica) => affinity(prefix, replica));
     if (home) return home;
   }
-  return best(free, (replica) => -load(replica));
+  return best(
+    free,
+    (replica) => -load(replica),
+    (replica) => replica.rank,
+  );
 }
 
 function load({ inFlight, capacity, slowness }: Candidate): number {
@@ -60,12 +69,17 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-function best<T>(items: readonly T[], score: (item: T) => number): T | undefined {
+/** Item with the highest score; among equal ones, that of the lowest rank. */
+function best<T>(
+  items: readonly T[],
+  score: (item: T) => number,
+  rank: (item: T) => number = () => 0,
+): T | undefined {
   let found: T | undefined;
   let highest = Number.NEGATIVE_INFINITY;
   for (const item of items) {
     const value = score(item);
-    if (value <= highest) continue;
+    if (value < highest || (value === highest && found !== undefined && rank(item) >= rank(found))) continue;
     highest = value;
     found = item;
   }

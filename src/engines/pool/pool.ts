@@ -56,7 +56,16 @@ export function createPool({
     const onTested = (at: number, works: boolean) =>
       works ? outcomes.answered(at) : outcomes.failed(clock.monotonic(), false);
     const onLeft = (sent: SentRequest) => queue.left(sent);
-    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onLeft, onTested });
+    return new Replica(one, {
+      clock,
+      random,
+      log,
+      windowMs,
+      isShared,
+      onChange: () => changed(),
+      onLeft,
+      onTested,
+    });
   }
 
   /** Allocates nothing: it is called several times for each line. */

@@ -10,7 +10,7 @@ function replicaOf(own: { clock: Clock; log: Log }): Replica {
   const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.5 };
   return new Replica(
     { name: 'gpu', engine: createFakeEngine(), account: 'a', weight: 1, isDraining: false },
-    { windowMs: 30_000, random, onChange() {}, onLeft() {}, onTested() {}, ...own },
+    { isShared: false, windowMs: 30_000, random, onChange() {}, onLeft() {}, onTested() {}, ...own },
   );
 }
 

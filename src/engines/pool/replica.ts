@@ -27,6 +27,8 @@ export interface ReplicaOptions {
 }
 
 interface Deps extends ReplicaDeps {
+  /** True where other processes use the same servers. */
+  isShared: boolean;
   /** Called when the server is done with a request. */
   onLeft: (sent: SentRequest) => void;
 }
@@ -43,6 +45,7 @@ export class Replica implements Candidate {
   /** Recent milliseconds per unit of work; 0 while unknown. */
   pace = 0;
   slowness = 1;
+  readonly rank: number;
   #inFlight = 0;
   /** Requests of other processes in flight at the server. */
   #others = 0;
@@ -75,6 +78,7 @@ export class Replica implements Candidate {
     this.account = account;
     this.#weight = weight;
     this.#deps = deps;
+    this.rank = deps.isShared ? deps.random.float() : 0;
     this.#setDrained({ config: isDraining, operator: false });
     this.#limit = createConcurrencyLimit(engine.slots, now, slotsBefore);
     this.#rate = createRateLimit(now);
