@@ -19,6 +19,7 @@ import { limits } from './limits.ts';
 import { prefix } from './prefix.ts';
 import { processes } from './processes.ts';
 import { restart } from './restart.ts';
+import { scale } from './scale.ts';
 import { missed, publish } from './support/report.ts';
 import { bindSelf } from './support/processes.ts';
 import { describeProfiles, profiling } from './support/profile.ts';
@@ -49,6 +50,7 @@ const workloads = [
   latency,
   growth,
   handover,
+  scale,
   healthz,
   restart,
   prefix,

@@ -76,8 +76,8 @@ export const small: ScaleOptions = {
   orgs: 100,
   open: 10_000,
   createdPerSecond: 2,
-  phases: { warm: 10_000, steady: 50_000, replicas: 10_000, processes: 40_000 },
+  phases: { warm: 8_000, steady: 30_000, replicas: 6_000, processes: 36_000 },
   deadReplicas: 10,
   deadProcesses: 1,
-  replicaDownMs: 8_000,
+  replicaDownMs: 4_000,
 };

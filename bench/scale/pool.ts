@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts';
+import type { Random } from '../../src/base/random.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { chooseReplica } from '../../src/engines/pool/choose-replica.ts';
 import { withHeadroom } from '../../src/engines/pool/concurrency/adaptive-concurrency.ts';
@@ -22,6 +23,7 @@ interface Replica {
   inFlight: number;
   pace: number;
   slowness: number;
+  readonly rank: number;
   isUp: boolean;
 }
 
@@ -40,7 +42,7 @@ export class SimPool {
   slots = 0;
   maxInFlight = 0;
 
-  constructor(servers: readonly SimServer[], clock: Clock, onRoom: () => void) {
+  constructor(servers: readonly SimServer[], clock: Clock, random: Random, onRoom: () => void) {
     this.#clock = clock;
     this.#onRoom = onRoom;
     this.#replicas = servers.map((server, at) => ({
@@ -50,6 +52,7 @@ export class SimPool {
       inFlight: 0,
       pace: 0,
       slowness: 1,
+      rank: random.float(),
       isUp: true,
     }));
     this.#count();
@@ -94,7 +97,7 @@ export class SimPool {
   async #send(replica: Replica, ms: number, work: number): Promise<ApiError | null> {
     const sentAt = this.#clock.monotonic();
     this.#load(replica, 1);
-    const isAnswered = await new Promise<boolean>((resolve) => {
+    const wasAnswered = await new Promise<boolean>((resolve) => {
       const cancel = replica.server.send(ms, (isAnswered) => {
         this.#cancels.delete(cancel);
         resolve(isAnswered);
@@ -102,7 +105,7 @@ export class SimPool {
       this.#cancels.add(cancel);
     });
     this.#load(replica, -1);
-    if (!isAnswered) {
+    if (!wasAnswered) {
       this.#down(replica);
       return errorForNetwork(new Error('The server died.'), true, timeouts);
     }

@@ -40,7 +40,7 @@ export class SimProcess {
     this.worker = worker;
     this.#deps = deps;
     for (const [model, list] of servers) {
-      const pool = new SimPool(list, clock, () => this.#onRoom());
+      const pool = new SimPool(list, clock, random, () => this.#onRoom());
       pool.admission.setPeers(0, processes);
       this.#pools.set(model, pool);
     }
@@ -100,6 +100,7 @@ export class SimProcess {
       outcomes: (model) => pool(model).outcomes,
       waiting: () => null,
       replicas: () => [],
+      isDetached: () => false,
       activeFallbacks: () => [],
       onRoom: (listener) => void (this.#onRoom = listener),
       prefixCache: () => 'none',
@@ -113,8 +114,9 @@ export class SimProcess {
   }
 
   async #runLine({ model, asked, prefix }: LineCall): Promise<LineAnswer> {
-    if (asked.kind !== 'chat') throw new Error("a line of the simulation is a chat");
-    const { ms, inputTokens, outputTokens } = this.#deps.draw(String(asked.chat.messages[0]!.content));
+    const content = asked.kind === 'chat' && asked.chat.messages[0]?.content;
+    if (typeof content !== 'string') throw new Error('a line of the simulation is a chat with text');
+    const { ms, inputTokens, outputTokens } = this.#deps.draw(content);
     await this.#pools.get(model.id)!.run(ms, outputTokens + inputTokens / 16, prefix);
     const usage = { inputTokens, outputTokens, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
     return { body, usage };

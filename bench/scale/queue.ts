@@ -1,6 +1,19 @@
-import { advance, chooseChunks, mayTake, type OrgQueue, type ReadyChunk } from '../../src/core/fair-queueing.ts';
+import {
+  advance,
+  chooseChunks,
+  mayTake,
+  type OrgQueue,
+  type ReadyChunk,
+} from '../../src/core/fair-queueing.ts';
 import type { Chunk } from '../../src/core/batch.ts';
-import type { Claim, ClaimedBatch, ClaimOptions, ClaimRequest, Lease } from '../../src/store/contract/claim.ts';
+import type {
+  Claim,
+  ClaimedBatch,
+  ClaimOptions,
+  ClaimRequest,
+  Lease,
+} from '../../src/store/contract/claim.ts';
+import { looks } from '../../src/store/sql/batches/choose.ts';
 import type { RecordOutcome } from '../../src/store/contract/results.ts';
 import {
   idOf,
@@ -14,13 +27,6 @@ import {
   takeChunk,
 } from './batches.ts';
 import { OrgOrder, type OrgWork } from './org-order.ts';
-
-/** Numbers of orgs and chunks that a claim considers, as in `src/store/sql/batches/claim.ts`. */
-const looks = [
-  { orgs: 8, chunks: 64 },
-  { orgs: 64, chunks: 512 },
-];
-const minLook = 8;
 
 export const nothingClaimed: Claim = { chunks: [], batches: [], faults: [] };
 
@@ -113,7 +119,7 @@ export class SimQueue {
       const each = Math.max(1, Math.floor(look.orgs / wanted.length));
       const found = wanted.map((wish) => ({ wish, works: this.#first(wish, each) }));
       const total = found.reduce((sum, { works }) => sum + works.length, 0);
-      const most = Math.max(minLook, Math.ceil(look.chunks / total));
+      const most = Math.max(look.minEach, Math.ceil(look.chunks / total));
       const suspects = { ...options.suspects };
       let isCut = false;
       const choices = found.map(({ wish, works }) => {
@@ -125,7 +131,8 @@ export class SimQueue {
         });
         const looked = works.map(toLooked);
         const queues = looked.map(({ work, start, chunks }): OrgQueue => {
-          const hasMore = chunks.length === most && (!isLast || chunks.some((chunk) => mayTake(chunk, suspects)));
+          const hasMore =
+            chunks.length === most && (!isLast || chunks.some((chunk) => mayTake(chunk, suspects)));
           return { orgId: orgId(work.org), start, weight: work.weight, chunks, hasMore };
         });
         const next = order.ready.find((work) => !works.includes(work));
@@ -193,7 +200,12 @@ export class SimQueue {
   }
 
   /** Records results; the first one of a line counts. */
-  record(lines: readonly { batchId: string; line: number }[], finished: readonly Lease[], worker: string, now: number) {
+  record(
+    lines: readonly { batchId: string; line: number }[],
+    finished: readonly Lease[],
+    worker: string,
+    now: number,
+  ) {
     const outcomes = new Map<string, RecordOutcome>();
     let doubled = 0;
     for (const { batchId, line } of lines) {

@@ -6,8 +6,6 @@ export interface Fairness {
   orgs: number;
   /** Jain's index of the tokens used, divided by the weights: 1 if all are equal. */
   jain: number;
-  /** Virtual times at the end: the distance between the first and the last percent of the orgs, in median turns of an org. */
-  spread: number;
   /** Tokens used by the orgs of the weight 10 for their weight, relative to those of the weight 1. */
   heavyToLight: number;
 }
@@ -45,12 +43,9 @@ export class ServiceShares {
       const shareOf = ({ org, weight }: OrgWork) => (this.#used[model]![org] ?? 0) / weight;
       const shares = works.map(shareOf);
       const ofWeight = (wanted: number) => mean(works.filter(({ weight }) => weight === wanted).map(shareOf));
-      const [low = 0, high = 0] = [0.01, 0.99].map((at) => works[Math.floor(works.length * at)]?.served);
-      const turns = works.map(({ batches: [first], weight }) => (first!.est * first!.size) / weight);
       return {
         orgs: works.length,
         jain: mean(shares) ** 2 / mean(shares.map((share) => share ** 2)),
-        spread: (high - low) / turns.toSorted((a, b) => a - b)[Math.floor(turns.length / 2)]!,
         heavyToLight: ofWeight(10) / ofWeight(1),
       };
     });

@@ -93,7 +93,16 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
     };
     const worker = `wrk_${String(at).padStart(4, '0')}`;
     const processRandom = random.fork();
-    return new SimProcess({ worker, processes: count, clock, random: processRandom, catalog, servers, store, draw });
+    return new SimProcess({
+      worker,
+      processes: count,
+      clock,
+      random: processRandom,
+      catalog,
+      servers,
+      store,
+      draw,
+    });
   });
   // Processes start one after the other, so that their polls differ.
   for (const [at, process] of processes.entries()) time.after((at * 1_000) / count, () => process.start());
@@ -139,7 +148,10 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
 
   const all = [...servers.values()].flat();
   const dying = random.fork();
-  const dead = Array.from({ length: options.deadReplicas }, () => all.splice(dying.int(0, all.length - 1), 1)[0]!);
+  const dead = Array.from(
+    { length: options.deadReplicas },
+    () => all.splice(dying.int(0, all.length - 1), 1)[0]!,
+  );
   for (const server of dead) server.die();
   time.after(options.replicaDownMs, () => {
     for (const server of dead) server.restart();

@@ -38,8 +38,7 @@ export function createSimStore(deps: SimStoreDeps, clock: ProcessTime): Store {
         return answered('claim', models, costs.claimMs, () => queue.claim(worker, promising, options));
       },
       claimClosings: () => answered('look', [], costs.lookMs, () => nothingClaimed),
-      release: (worker, leases) =>
-        answered('release', [], costs.lookMs, () => queue.release(worker, leases)),
+      release: (worker, leases) => answered('release', [], costs.lookMs, () => queue.release(worker, leases)),
       split: async () => false,
       fail: async () => false,
     },

@@ -92,12 +92,14 @@ export function addOpenBatches(
     });
   }
   for (let org = 0; org < orgs; org++)
-    for (let left = hasLateWork(org, orgs) ? late.lines : 0; left > 0; ) {
+    for (let left = hasLateWork(org, orgs) ? late.lines : 0; left > 0;) {
       const total = Math.min(left, random.int(1, 60));
       left -= total;
       const expiresAt = now + random.int(late.leastMs, late.mostMs);
       const model = modelOfOrg(org, false, replicas);
-      ending.push(addBatch(batches, random, { org, model, createdAt: expiresAt - windowMs, expiresAt, total }));
+      ending.push(
+        addBatch(batches, random, { org, model, createdAt: expiresAt - windowMs, expiresAt, total }),
+      );
     }
   return ending;
 }

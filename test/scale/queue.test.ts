@@ -44,7 +44,12 @@ it.each([1, 2, 3, 4, 5, 6])('claims the chunks that the store claims, in world %
 
 async function addToBoth(store: Store, queue: SimQueue, batches: SimBatches, random: SeededRandom) {
   const createdAt = start - random.int(0, 23 * hourMs);
-  const fields = { org: random.int(0, orgs - 1), model: random.int(0, 2), createdAt, total: random.int(1, 300) };
+  const fields = {
+    org: random.int(0, orgs - 1),
+    model: random.int(0, 2),
+    createdAt,
+    total: random.int(1, 300),
+  };
   const batch = addBatch(batches, random, { ...fields, expiresAt: createdAt + 24 * hourMs });
   await storeBatch(
     store,

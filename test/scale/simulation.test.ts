@@ -14,11 +14,15 @@ it('keeps the slots of a hundred servers busy with ten processes', () => {
 
 it('serves orgs in proportion to their weights', () => {
   const [largest, second] = result.fairness;
+  // More orgs than a process claims from at a time: the claim decides.
   expect(largest!.orgs).toBeGreaterThan(90);
-  expect(largest!.jain).toBeGreaterThan(0.85);
+  expect(largest!.heavyToLight).toBeGreaterThan(0.7);
+  expect(largest!.heavyToLight).toBeLessThan(1.4);
+  // Every process has lines of all orgs: the dispatcher decides.
+  expect(second!.orgs).toBeLessThan(64);
   expect(second!.jain).toBeGreaterThan(0.97);
-  expect(second!.heavyToLight).toBeGreaterThan(0.9);
-  expect(second!.heavyToLight).toBeLessThan(1.1);
+  expect(second!.heavyToLight).toBeGreaterThan(0.85);
+  expect(second!.heavyToLight).toBeLessThan(1.15);
 });
 
 it('starts the batch of an org without other work within a second', () => {

@@ -8,7 +8,7 @@ import { type ReadyOrg, readyOrgs } from './ready-orgs.ts';
  * Numbers of orgs and chunks that a claim considers, least served first; the larger only if the smaller do not suffice. Many orgs at the
  * same virtual time take turns by the chunk, so that a few of each suffice.
  */
-const looks = [
+export const looks = [
   { orgs: 16, chunks: 64, minEach: 4 },
   { orgs: 64, chunks: 128, minEach: 2 },
   { orgs: 64, chunks: 512, minEach: 8 },
