@@ -86,11 +86,20 @@ function ray(at: SourceValue, fields: Fields, check: Checker): RayRunnerConfig |
     return check.fail(at, 'needs an entrypoint', 'For example entrypoint: python batch.py');
   return {
     kind: 'ray',
-    address: check.url(fields.address) ?? '',
+    address: address(fields.address, check),
     entrypoint: check.text(fields.entrypoint) ?? '',
     runtimeEnv: fields.runtime_env ? environment(fields.runtime_env, check) : {},
     headers: fields.headers ? headers(fields.headers, check) : {},
   };
+}
+
+function address(at: SourceValue, check: Checker): string {
+  const found = check.url(at);
+  if (found === undefined) return '';
+  const { username, password } = new URL(found);
+  const hint = 'Write headers: { authorization: "Basic ..." }.';
+  if (username !== '' || password !== '') check.fail(at, 'must not contain a user name or password', hint);
+  return found;
 }
 
 function environment(at: SourceValue, check: Checker): Record<string, unknown> {

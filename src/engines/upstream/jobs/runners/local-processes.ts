@@ -60,5 +60,3 @@ export function createLocalProcesses({ stateFolder, commands, host }: LocalProce
     },
   };
 }
-
-export type LocalProcesses = ReturnType<typeof createLocalProcesses>;

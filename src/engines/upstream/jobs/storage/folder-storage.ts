@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../../../base/make-folder.ts';
 import { isJobId, isResultFile, type JobStorage, outputFolder } from './job-storage.ts';
@@ -70,11 +70,6 @@ export function createFolderStorage({ folder, mode }: FolderStorageOptions): Job
 
     remove: (job) => rm(join(folder, job), { recursive: true, force: true }),
   };
-}
-
-/** Text of a file; undefined if it is missing. */
-export async function readText(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch(undefinedIfMissing);
 }
 
 async function namesIn(folder: string): Promise<string[]> {
