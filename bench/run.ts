@@ -18,6 +18,7 @@ import { latency } from './latency.ts';
 import { limits } from './limits.ts';
 import { prefix } from './prefix.ts';
 import { processes } from './processes.ts';
+import { ramp } from './ramp.ts';
 import { restart } from './restart.ts';
 import { scale } from './scale.ts';
 import { missed, publish } from './support/report.ts';
@@ -37,6 +38,7 @@ const workloads = [
   beside,
   flex,
   fleet,
+  ramp,
   trouble,
   processes,
   upload,

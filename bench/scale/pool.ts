@@ -2,7 +2,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
 import { ApiError } from '../../src/core/errors.ts';
 import { chooseReplica } from '../../src/engines/pool/choose-replica.ts';
-import { withHeadroom } from '../../src/engines/pool/concurrency/adaptive-concurrency.ts';
+import { withHeadroom } from '../../src/engines/pool/concurrency/concurrency-limit.ts';
 import { Outcomes } from '../../src/engines/pool/health/outcomes.ts';
 import { averagePace, comparePaces } from '../../src/engines/pool/pace.ts';
 import { errorForNetwork } from '../../src/engines/upstream/connection/network-errors.ts';

@@ -87,7 +87,10 @@ describe('leaseSlots', () => {
   it('remembers the last discovered limits for processes that start later', () => {
     const alone = { limit: 64, wants: 0, inFlight: 0 };
     const { leases } = leaseSlots([], 'me', { ...alone, discovered: { gpu: 72 } }, now);
-    expect(leaseSlots(leases, 'later', alone, now + 86_400_000).share.lastDiscovered).toEqual({ gpu: 72 });
+    const startAfter = (ms: number) => leaseSlots(leases, 'later', alone, now + ms).share.lastDiscovered;
+    expect(startAfter(86_400_000)).toEqual({ gpu: 72 });
+    expect(startAfter(86_400_001)).toEqual({ gpu: 36 });
+    expect(startAfter(30 * 86_400_000)).toBeUndefined();
     const again = leaseSlots(leases, 'later', { ...alone, discovered: { gpu: 50 } }, now);
     expect(leaseSlots(again.leases, 'last', alone, now).share.lastDiscovered).toEqual({ gpu: 50 });
     expect(again.leases).toHaveLength(1);

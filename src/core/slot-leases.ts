@@ -43,7 +43,7 @@ export interface SlotShare {
   others: number;
   /** Limits discovered by the leading process; null if this process leads or nothing is to discover. */
   discovered: DiscoveredSlots | null;
-  /** Limits remembered from earlier. */
+  /** Limits remembered from earlier, to start from: halves of those that are old, because the servers may have shrunk since. */
   lastDiscovered?: DiscoveredSlots;
   /** Servers with a breaker opened by other processes. */
   openBreakers?: OpenBreakers;
@@ -58,8 +58,8 @@ export interface LeasedShare extends SlotShare {
 
 /** Duration of a lease that is not renewed. */
 export const slotLeaseMs = 3_000;
-/** Lifetime and owner name of remembered limits. */
-const memory = { ms: 30 * 24 * 3_600_000, worker: '' } as const;
+/** Lifetime and owner name of remembered limits, and the age from which only half of them is trusted. */
+const memory = { ms: 30 * 24 * 3_600_000, worker: '', oldMs: 24 * 3_600_000 } as const;
 /** Length of a turn when there are more processes than slots. */
 const turnMs = 10_000;
 
@@ -77,7 +77,7 @@ export function leaseSlots(
 ): { share: LeasedShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
   const oldestPeer = discovered && oldest(others.filter((lease) => lease.found && lease.wants > 0));
-  const remembered = others.find((lease) => !isProcess(lease))?.found;
+  const remembered = others.find((lease) => !isProcess(lease));
   const leader = oldestPeer && (oldestPeer.worker < worker || wants === 0) ? oldestPeer.found : undefined;
   const limit = leader?.limit ?? ownLimit;
   const leased = others.reduce((sum, { slots }) => sum + slots, 0);
@@ -100,7 +100,7 @@ export function leaseSlots(
       isOwed: lines < share,
       isWanted: others.some((lease) => lease.wants > lease.slots),
       discovered: leader?.slots ?? null,
-      ...(remembered && { lastDiscovered: remembered.slots }),
+      ...(remembered?.found && { lastDiscovered: trusted(remembered.found.slots, remembered.until, now) }),
       ...(peerBreakers && { openBreakers: peerBreakers }),
     },
     leases: [
@@ -112,6 +112,12 @@ export function leaseSlots(
 
 function remember(found: SlotLease['found'] & object, now: number): SlotLease {
   return { worker: memory.worker, slots: 0, wants: 0, until: now + memory.ms, found };
+}
+
+function trusted(slots: DiscoveredSlots, until: number, now: number): DiscoveredSlots {
+  const age = now + memory.ms - until;
+  if (age <= memory.oldMs) return slots;
+  return Object.fromEntries(Object.entries(slots).map(([name, limit]) => [name, Math.ceil(limit / 2)]));
 }
 
 function isProcess({ worker }: SlotLease): boolean {

@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit } from '../../src/engines/pool/concurrency/concurrency-limit.ts';
-import type { SentRequest } from '../../src/engines/pool/concurrency/cohort.ts';
+import type { SentRequest } from '../../src/engines/pool/concurrency/measurement.ts';
 
 /** Server in virtual time: slots with a first-in, first-out queue. */
 export interface SlotServer {

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { EngineCall } from '../engines.ts';
 import { chooseReplica } from './choose-replica.ts';
-import type { SentRequest } from './concurrency/cohort.ts';
+import type { SentRequest } from './concurrency/measurement.ts';
 import { Holdings } from './holdings.ts';
 import type { Replica } from './replica.ts';
 import { WaitQueue } from './wait-queue.ts';

@@ -1,5 +1,5 @@
 import type { EngineCall } from '../engines.ts';
-import type { SentRequest } from './concurrency/cohort.ts';
+import type { SentRequest } from './concurrency/measurement.ts';
 
 /** Org of a call; calls without one count as one org. */
 export function groupOf({ org = '' }: EngineCall): string {

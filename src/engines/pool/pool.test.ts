@@ -214,14 +214,14 @@ describe('createPool', () => {
     expect([pool.slots, pool.maxInFlight]).toEqual([24, 27]);
   });
 
-  it('starts once from half of the slots discovered before, if that is more', () => {
+  it('starts once from the slots discovered before, if they are more', () => {
     const own = poolOf([server(null), server(null)]);
     const share = { others: 0, discovered: null, lastDiscovered: { 'gpu-0': 70, 'gpu-1': 12 } };
     own.share(share);
-    expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
+    expect(own.discovered).toEqual({ 'gpu-0': 70, 'gpu-1': 12 });
     own.share({ ...share, lastDiscovered: { 'gpu-0': 90 } });
     own.share(null);
-    expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
+    expect(own.discovered).toEqual({ 'gpu-0': 70, 'gpu-1': 12 });
   });
 
   it('retries on another replica when one is unreachable, and pauses that one', async () => {

@@ -6,7 +6,7 @@ import type { Pool } from '../engines.ts';
 import { createAdmissionQueue } from './admission-queue.ts';
 import { createCalls } from './calls.ts';
 import { commonCapabilities } from './common-capabilities.ts';
-import type { SentRequest } from './concurrency/cohort.ts';
+import type { SentRequest } from './concurrency/measurement.ts';
 import { Outcomes } from './health/outcomes.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 

@@ -4,7 +4,8 @@ import type { OpenBreaker } from '../../core/slot-leases.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import type { Candidate } from './choose-replica.ts';
-import type { SentRequest } from './concurrency/cohort.ts';
+import { Canary } from './concurrency/canary.ts';
+import type { SentRequest } from './concurrency/measurement.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
 import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
 import { type FailedCall, Health, type ReplicaDeps } from './health/health.ts';
@@ -59,6 +60,7 @@ export class Replica implements Candidate {
   /** Requests sent until then, in monotonic milliseconds, were kept down by a cap. */
   #cappedUntil = -Infinity;
   readonly #limit: ConcurrencyLimit;
+  readonly #canary: Canary;
   readonly #rate: RateLimit;
   readonly #refusals = new RefusalBudget();
   #turn: Timer | null = null;
@@ -82,6 +84,15 @@ export class Replica implements Candidate {
     this.#setDrained({ config: isDraining, operator: false });
     this.#limit = createConcurrencyLimit(engine.slots, now, slotsBefore);
     this.#rate = createRateLimit(now);
+    this.#canary = new Canary({
+      engine,
+      clock: deps.clock,
+      step: () => (this.isUp && !this.#isCapped ? this.#limit.canaryStep() : null),
+      onPace: (step, pace) => {
+        this.#limit.canaryReturned(step, pace);
+        deps.onChange();
+      },
+    });
     this.health = new Health(name, engine, {
       ...deps,
       inFlight: () => this.#inFlight,
@@ -233,6 +244,7 @@ export class Replica implements Candidate {
     this.#inFlight++;
     this.#calls++;
     this.#rate.sent();
+    this.#canary.look();
     return sent;
   }
 
@@ -276,6 +288,7 @@ export class Replica implements Candidate {
     // Below the cap the server was not as busy as it can be: that says nothing about its slots.
     if (this.#isCapped || sent.at < this.#cappedUntil) this.#limit.dropped(sent);
     else this.#limit.answered(sent, { at, work, isFull });
+    this.#canary.look();
   }
 
   /** True where this line is the trial of a half-open server and a minimal request can take its place. */
@@ -328,6 +341,7 @@ export class Replica implements Candidate {
 
   stop(): void {
     this.health.stop();
+    this.#canary.stop();
     this.#turn?.cancel();
   }
 }

@@ -1,11 +1,6 @@
 import type { ProbeReport } from '../../engines.ts';
-import {
-  createAdaptiveConcurrency,
-  headroom,
-  type TimedAnswer,
-  withHeadroom,
-} from './adaptive-concurrency.ts';
-import type { SentRequest } from './cohort.ts';
+import { type CanaryPace, createGoodputSearch, type TimedAnswer } from './goodput-search.ts';
+import type { Measurement, SentRequest } from './measurement.ts';
 
 export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;
 
@@ -16,13 +11,13 @@ const burst = { ms: 250, leaves: 0.7 } as const;
 
 /**
  * Limit of requests in flight at one replica: from the slots that the configuration or the server states, or discovered under
- * load (`adaptive-concurrency.ts`). Refusals lower it for a while in any case.
+ * load (`goodput-search.ts`). Refusals lower it for a while in any case.
  * @param stated configured slots; null if unknown
  * @param now monotonic milliseconds
  * @param before slots discovered earlier, from which the discovery starts
  */
 export function createConcurrencyLimit(stated: number | null, now: () => number, before?: number) {
-  const adaptive = createAdaptiveConcurrency(now, before);
+  const search = createGoodputSearch(now, before);
   let slots = stated;
   let ceiling = Number.POSITIVE_INFINITY;
   let answersBelow = 0;
@@ -32,7 +27,7 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
   let isFollowing = false;
   let burstUntil = Number.NEGATIVE_INFINITY;
 
-  const maxInFlight = () => Math.min(slots === null ? adaptive.maxInFlight : withHeadroom(slots), ceiling);
+  const maxInFlight = () => Math.min(slots === null ? search.limit : withHeadroom(slots), ceiling);
 
   function relax(): void {
     if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < rounds * ceiling) return;
@@ -45,7 +40,7 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
 
   return {
     get slots() {
-      return Math.min(slots ?? adaptive.slots, ceiling);
+      return Math.min(slots ?? search.held, ceiling);
     },
     /** Limit with headroom, so that no slot idles and the server's queue stays short. */
     get maxInFlight() {
@@ -53,8 +48,9 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
     },
     /** Share of the limit that the server was never seen to process concurrently, and so may refuse while it takes the rest. */
     get unverifiedShare() {
-      // A peer's limit counts as verified except for its headroom.
-      const share = slots === null && !isFollowing ? adaptive.unverifiedShare : 1 - 1 / headroom;
+      const isClimb = slots === null && !isFollowing;
+      // A known limit counts as verified except for its headroom.
+      const share = Math.max(1 - 1 / headroom, isClimb ? 1 - search.verified / search.limit : 0);
       // More refusals than a burst may cost show a rate limit.
       return Math.min(share, 1 - burst.leaves);
     },
@@ -63,14 +59,18 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
       return slots === null ? maxInFlight() : null;
     },
     /** @param others requests of other processes in flight at the server */
-    sent: (others?: number) => adaptive.sent(others),
+    sent: (others?: number) => search.sent(others),
     answered(sent: SentRequest, answer: TimedAnswer) {
       relax();
-      if (isFollowing) adaptive.dropped(sent);
-      else if (slots === null) adaptive.answered(sent, answer, ceiling);
+      if (isFollowing) search.dropped(sent);
+      else if (slots === null) search.answered(sent, answer, ceiling);
     },
+    /** Step of the discovery that a canary should measure; null where there is none. */
+    canaryStep: () => (slots === null && !isFollowing ? search.canaryStep() : null),
+    canaryReturned: (step: Measurement, pace: CanaryPace | null) =>
+      search.canaryReturned(step, pace, ceiling),
     /** Removes a request that failed or was given up. */
-    dropped: (sent: SentRequest) => adaptive.dropped(sent),
+    dropped: (sent: SentRequest) => search.dropped(sent),
     /** Lowers the limit after a refusal. @param accepted requests that the server may have accepted */
     refused(accepted: number) {
       if (now() >= burstUntil) {
@@ -81,18 +81,28 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
       }
       ceiling = Math.max(floor, Math.min(maxInFlight(), accepted));
       answersBelow = 0;
-      adaptive.refused(ceiling);
+      search.refused(ceiling);
     },
-    /** Starts from half of a limit discovered earlier: the server may have shrunk since. */
-    seed: (limit: number) => adaptive.seed(Math.ceil(limit / 2)),
+    /** Starts from a limit discovered earlier, if it is higher than the current one. */
+    seed(limit: number) {
+      if (limit > search.limit) search.seed(limit);
+    },
     /** Applies the limit that another process discovers; null if none does. */
     followPeer(limit: number | null) {
       isFollowing = slots === null && limit !== null;
-      if (isFollowing && limit !== null) adaptive.followPeer(limit);
+      if (isFollowing && limit !== null) search.seed(limit);
     },
     applyReport(report: Pick<ProbeReport, 'slots' | 'queued'>) {
       if (stated === null && report.slots !== null) slots = report.slots;
-      if (report.queued !== null) adaptive.setQueued(report.queued);
+      if (report.queued !== null) search.setQueued(report.queued);
     },
   };
+}
+
+/** Requests in flight per slot, so that the next request is there when an answer leaves. */
+const headroom = 9 / 8;
+
+/** Limit for a number of slots: one more request for every eighth slot, rounded up. */
+export function withHeadroom(slots: number): number {
+  return slots + Math.ceil(slots / 8);
 }
