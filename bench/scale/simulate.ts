@@ -135,12 +135,13 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
   const before = lines.recorded;
   await until(phases.steady);
   const steady = slotTime.take();
-  const transactions = {
+  // The later phases count on.
+  const transactions = structuredClone({
     claim: database.of('claim'),
     lease: database.of('lease'),
     record: database.of('record'),
     look: database.of('look'),
-  };
+  });
   const coresBusy = database.busyMs / phases.steady;
   const linesPerSecond = ((lines.recorded - before) * 1_000) / phases.steady;
   const fairness = shares.take();
