@@ -74,6 +74,10 @@ describe('an engine of jobs', () => {
       'run: ray',
       'models[0].engine: needs an address. That of the Ray dashboard, for example http://head:8265',
     ],
+    [
+      'run: ray, address: "http://u:p@h:1", entrypoint: x',
+      'engine.address: must not contain a user name or password',
+    ],
     ['run: ray, address: "http://h:1"', 'models[0].engine: needs an entrypoint.'],
     [
       'run: ray, address: head, entrypoint: x',

@@ -27,19 +27,24 @@ const objectBytes = 200_000_000;
 export async function startRayCluster(folder: string): Promise<RayCluster> {
   // Short, because sockets in it have paths of at most 107 bytes.
   const temporary = mkdtempSync(join(tmpdir(), 'ray-'));
-  const [port, dashboard] = [await freePort(), await freePort()];
   const groups = new Set<number>();
 
   async function start(...options: string[]): Promise<RayNode> {
+    // Ray refuses a port of its own in the range of the workers.
+    const ports = ['--min-worker-port=0', '--max-worker-port=0'];
     const size = ['--num-cpus=1', `--object-store-memory=${objectBytes}`, '--disable-usage-stats'];
-    const child = spawn(join(folder, 'bin', 'ray'), ['start', ...options, ...size], {
+    const child = spawn(join(folder, 'bin', 'ray'), ['start', ...options, ...size, ...ports], {
       detached: true,
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
     const group = child.pid!;
     groups.add(group);
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
     const code = await new Promise((resolve) => child.once('exit', resolve));
-    if (code !== 0) throw new Error(`ray start exited with status ${String(code)}`);
+    // Its daemons have the other end.
+    child.stderr.destroy();
+    if (code !== 0) throw new Error(`ray start exited with status ${String(code)}: ${errors.slice(-500)}`);
     return { kill: () => end(group) };
   }
 
@@ -52,6 +57,7 @@ export async function startRayCluster(folder: string): Promise<RayCluster> {
     }
   }
 
+  const [port, dashboard] = [await freePort(), await freePort()];
   const head = ['--head', `--port=${port}`, '--dashboard-host=127.0.0.1', `--dashboard-port=${dashboard}`];
   await start(...head, `--temp-dir=${temporary}`, '--include-dashboard=true');
   const address = `http://127.0.0.1:${dashboard}`;
