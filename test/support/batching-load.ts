@@ -17,7 +17,10 @@ export function linesOf(count: number, medianTokens: number, seed = 7): Line[] {
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   return Array.from({ length: count }, () => ({
     prompt: 40 + Math.floor(200 * random()),
-    tokens: Math.max(16, Math.min(5.3 * medianTokens, Math.round(medianTokens * Math.exp(0.6 * normal())))),
+    tokens: Math.max(
+      16,
+      Math.min(Math.ceil(5.3 * medianTokens), Math.round(medianTokens * Math.exp(0.6 * normal()))),
+    ),
   }));
 }
 

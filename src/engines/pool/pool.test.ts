@@ -224,6 +224,14 @@ describe('createPool', () => {
     expect(own.discovered).toEqual({ 'gpu-0': 70, 'gpu-1': 12 });
   });
 
+  it('does not start over from slots that it discovered itself', () => {
+    const own = poolOf([server(null)]);
+    own.share(null);
+    own.share({ others: 0, discovered: null });
+    own.share({ others: 0, discovered: null, lastDiscovered: { 'gpu-0': 70 } });
+    expect(own.discovered).toEqual({ 'gpu-0': 8 });
+  });
+
   it('retries on another replica when one is unreachable, and pauses that one', async () => {
     const [gone, well] = [server(4), server(4)];
     poolOf([gone, well]);

@@ -139,7 +139,8 @@ export function createPool({
       for (const replica of replicas) {
         const { name } = replica;
         const others = ((share?.others ?? 0) * replica.slots) / slots;
-        replica.share(others, share?.discovered?.[name] ?? null, share?.lastDiscovered?.[name]);
+        const before = share ? (share.lastDiscovered?.[name] ?? null) : undefined;
+        replica.share(others, share?.discovered?.[name] ?? null, before);
       }
       for (const replica of replicas) replica.applyPeerReport(share?.openBreakers?.[replica.name]);
       // The others may have left room within a cap.

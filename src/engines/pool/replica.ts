@@ -149,9 +149,10 @@ export class Replica implements Candidate {
   }
 
   /** Applies the requests in flight of other processes, the limit that one discovers for all, and the last one of any. */
-  share(others: number, limit: number | null, before: number | undefined): void {
+  share(others: number, limit: number | null, before: number | null | undefined): void {
     this.#others = others;
-    if (before !== undefined && !this.#isSeeded) this.#limit.seed(before);
+    // Later ones are its own.
+    if (before && !this.#isSeeded) this.#limit.seed(before);
     this.#isSeeded ||= before !== undefined;
     this.#limit.followPeer(limit);
   }

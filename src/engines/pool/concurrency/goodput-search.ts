@@ -82,6 +82,8 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
   /** Limit from which the climb started. */
   let first = start;
   let isSeeded = false;
+  /** True after the first climb. */
+  let hasHeld = false;
   let waits: number = holdFor.initial;
   let isNextUp = false;
   let phase: Phase = { kind: 'climb', low: null };
@@ -109,10 +111,14 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
     );
   }
 
-  const hold = (to: number) => enter({ kind: 'hold', measured: 0, last: null, isSurprised: false }, to);
+  function hold(to: number): void {
+    hasHeld = true;
+    enter({ kind: 'hold', measured: 0, last: null, isSurprised: false }, to);
+  }
 
   /** @returns false where more answers are needed */
   function takeStep(low: Throughput | null, seen: Throughput, serverShare: number, ceiling: number): boolean {
+    if (isSeeded && source === 'canary' && seen.count < canaries.ofTrial) return false;
     // The server may have shrunk since.
     if (!low && isSeeded) {
       enter({ kind: 'settle', high: seen, isFirst: false }, limit * climb.down);
@@ -129,7 +135,7 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
       const share = (gain + doubt - 1) / (more - 1);
       factor = isSeeded ? climb.seeded : 1 + (climb.usual - 1) * Math.min(1, share);
       // Overshooting costs little where it shows at once.
-      if (source === 'canary' && share >= freeShare) factor = climb.free;
+      if (source === 'canary' && share >= freeShare && !hasHeld) factor = climb.free;
       next = merge(low, seen);
     }
     verified = limit;
@@ -152,6 +158,7 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
 
   /** @returns false where more answers are needed */
   function verify({ high, isFirst }: Phase & { kind: 'settle' }, seen: Throughput, ceiling: number): boolean {
+    if (isSeeded && source === 'canary' && seen.count < canaries.ofTrial) return false;
     const { gain, more } = compare(seen, high);
     const isPlateau = gain < 1 + plateau * Math.min(1, more - 1);
     // The climb was stopped by chance.
@@ -181,7 +188,7 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
     const factor = isUp
       ? 1 + Math.min(1 / 2, Math.max(by, 2 / limit))
       : isOther
-        ? Math.max(0.6, change)
+        ? Math.max(1 - 2 * by, change)
         : 1 - by;
     const to = clamp(Math.min(isUp ? Math.ceil(limit * factor) : Math.floor(limit * factor), ceiling));
     if (to === limit || (to > limit && isQueued())) return measure();
@@ -207,7 +214,7 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
     const isKept = gain >= needed;
     waits = isKept ? holdFor.initial : Math.min(holdFor.max, waits * 2);
     if (!isKept) hold(held);
-    else if (isUp && limit < ceiling) {
+    else if (isUp && limit < ceiling && (source !== 'canary' || gain - 1 >= freeShare * (more - 1))) {
       verified = limit;
       isSeeded = false;
       enter({ kind: 'climb', low: seen }, Math.min(ceiling, limit * (1 + trials.answers)));
