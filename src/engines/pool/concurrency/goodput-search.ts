@@ -28,7 +28,7 @@ const unknownWork = 128;
 const minLoad = 0.75;
 /** Newest answer's weight in the mean work of an answer. */
 const newestWeight = 0.05;
-/** Canaries that end a climb, and that measure one limit of a trial; relative error of the pace of one. */
+/** Canaries that end a climb, and that measure a limit of a trial or an earlier limit; relative error of the pace of one. */
 const canaries = { toStop: 2, ofTrial: 3, error: 0.05 } as const;
 /** Throughput that must remain with fewer requests; the others had only queued. */
 const minKept = 0.99;
