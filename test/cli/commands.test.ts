@@ -663,7 +663,7 @@ describe('config check', () => {
     expect(code).toBe(1);
     expect(err).toContain(`${cwd}/offpeak.yaml:2: server.prot: unknown key. Did you mean 'port'?`);
     expect(err).toContain(
-      "offpeak.yaml:5: models[0].engine.kind: must be one of llama, openai, scripted. Did you mean 'scripted'?",
+      "offpeak.yaml:5: models[0].engine.kind: must be one of llama, openai, job, scripted. Did you mean 'scripted'?",
     );
   });
 
