@@ -1,5 +1,7 @@
+import { sum } from '../../src/base/sum.ts';
 import { type BatchStatus, canTransition, isFinal } from '../../src/core/batch.ts';
 import { isGroup } from '../../src/core/request-group.ts';
+import type { Lease } from '../../src/store/contract/claim.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { takeChanges } from './audit.ts';
 import type { Database } from './database.ts';
@@ -87,6 +89,8 @@ export class Observer {
   #database: Database;
   #elapsed: () => number;
   #last: ReadonlyMap<string, BatchRow> = new Map();
+  /** Batches that refused results after their window, whether or not any process has noted yet that they have expired. */
+  readonly #over = new Set<string>();
   /** Number of writes already checked. */
   #seen = -1;
 
@@ -128,6 +132,7 @@ export class Observer {
     const before = this.#last;
     const now = virtualEpoch + this.#elapsed();
     const changes = await takeChanges(this.#database.db);
+    if (name === 'results.record') this.#noteOver(args);
     if (changes.batches.size > 0) await this.#checkBatches(name, sentAt, now);
     for (const orgId of new Set([...changes.batches].map((id) => this.#last.get(id)?.org_id)))
       if (orgId !== undefined) await this.#judgeQueued(name, orgId);
@@ -182,19 +187,30 @@ export class Observer {
       );
   }
 
-  /** The use of the limits of an org must be its requests without a result, after every commit. */
+  /** Notes the batches whose window was over for the process that recorded. */
+  #noteOver([, results, finished, now]: readonly unknown[]): void {
+    for (const { batchId } of [...(results as Lease[]), ...(finished as Lease[])])
+      if (this.#last.get(batchId)!.accept_until <= (now as number)) this.#over.add(batchId);
+  }
+
+  /**
+   * The use of the limits of an org must be its requests without a result, after every commit. A batch that is over may count requests
+   * without tokens until a process decides its end, which takes as long as all are silent: its refused chunks are not run again.
+   */
   async #judgeQueued(by: Operation, orgId: string): Promise<void> {
-    const [left] = await this.#database.db.all<{ requests: number }>(
-      `SELECT coalesce(sum(b.total - (SELECT count(*) FROM batch_results r WHERE r.batch_id = b.id)), 0) AS requests
+    const left = await this.#database.db.all<{ id: string; requests: number }>(
+      `SELECT b.id, b.total - (SELECT count(*) FROM batch_results r WHERE r.batch_id = b.id) AS requests
        FROM batches b WHERE b.org_id = ? AND b.closing IS NULL`,
       [orgId],
     );
+    const requestsOf = (rows: typeof left) => sum(rows.map(({ requests }) => requests));
+    const all = requestsOf(left);
+    const running = requestsOf(left.filter(({ id }) => !this.#over.has(id)));
     const { org } = await this.#database.store.batches.queued(orgId, '');
-    const tokens = Object.values(org.tokens).reduce((sum, each) => sum + each, 0);
-    if (org.requests !== left!.requests)
-      this.fail(`${by}: ${orgId} counts ${org.requests} queued requests, has ${left!.requests}`);
-    if (tokens > 0 !== org.requests > 0)
-      this.fail(`${by}: ${orgId} counts ${tokens} queued tokens for ${org.requests} requests`);
+    const tokens = sum(Object.values(org.tokens));
+    if (org.requests !== all) this.fail(`${by}: ${orgId} counts ${org.requests} queued requests, has ${all}`);
+    if (tokens > 0 ? all === 0 : running > 0)
+      this.fail(`${by}: ${orgId} counts ${tokens} queued tokens for ${running} of ${all} requests`);
   }
 
   /** A dead process may hold leases for at most a minute after its death or its last heartbeat to arrive. */

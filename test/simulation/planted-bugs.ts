@@ -133,6 +133,18 @@ export const plantedBugs: Record<string, Plant> = {
       },
     }),
 
+  'the tokens of a new batch of several models are not counted': (parts) =>
+    around(parts, {
+      batches: {
+        create: (batch, chunks, options) =>
+          parts.store.batches.create(
+            batch,
+            chunks.map((chunk) => (batch.model === null ? { ...chunk, est: 0 } : chunk)),
+            options,
+          ),
+      },
+    }),
+
   'a batch that ends stays in the queue': (parts, world) =>
     around(parts, {
       batches: {

@@ -73,6 +73,8 @@ interface WorkRow {
 /**
  * Unfinished work of an org and of a family of its keys. The tokens of a batch of one model count in proportion to its requests without
  * a result; those of several models until their chunk is finished.
+ * After the window of the batch a chunk may end without results; its requests count until a process notes, within a second, that the
+ * batch has expired.
  */
 async function queuedWork(q: Queries, orgId: string, family: string): Promise<QueuedByOwner> {
   const ofOpen = (expression: string) =>
