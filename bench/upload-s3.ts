@@ -31,7 +31,7 @@ export const uploadS3: Workload = {
     const data = createDataFolder();
     const store = await startRealStore(versitygw!, program);
     const file = batchFile(rows, lineBytes, true);
-    const files = { purposes: ['batch' as const], bytes: 2 ** 30, bucket: store.bucket };
+    const files = { purposes: ['batch' as const], bytes: 2 ** 30, bucket: store.bucket, cacheBytes: 0 };
     const offpeak = await startOffpeak(data.path, { kind: 'scripted', slots: 8, delayMs: 0 }, {}, { files });
     try {
       const { body, contentType } = multipart(file);

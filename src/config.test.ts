@@ -414,6 +414,18 @@ describe('files', () => {
   });
 });
 
+describe('the read cache of a bucket', () => {
+  const s3 = 's3: { access_key: c, secret_key: d';
+
+  it('has 64 MiB, another limit, or none', () => {
+    expect(load(`files: s3://one\n${s3} }\n`).files.cacheBytes).toBe(64 * 1024 * 1024);
+    const back = `files: { fallback: s3://one }\n${s3}, cache_bytes: 5000 }\n`;
+    expect(load(back).files.cacheBytes).toBe(5000);
+    expect(load(`files: s3://one\n${s3}, cache_bytes: 0 }\n`).files.cacheBytes).toBe(0);
+    expect(() => load(`files: s3://one\n${s3}, cache_bytes: -1 }\n`)).toThrow('cache_bytes');
+  });
+});
+
 describe('files that are moved', () => {
   const s3 = 's3: { access_key: c, secret_key: d }\n';
 

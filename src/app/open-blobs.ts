@@ -4,6 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import { createDiskBlobs } from '../blobs/disk/disk.ts';
 import { createBlobPair } from '../blobs/pair.ts';
+import { cacheReads } from '../blobs/read-cache.ts';
 import { type Config, blobStoreName } from '../core/config.ts';
 
 interface BlobDeps {
@@ -17,10 +18,14 @@ export async function openStores(
   { data, files }: Pick<Config, 'data' | 'files'>,
   deps: BlobDeps,
 ): Promise<{ store: Blobs; fallback: Blobs | undefined }> {
-  const open = async ({ bucket }: { bucket?: NonNullable<Config['files']['bucket']> }): Promise<Blobs> =>
-    bucket
-      ? (await import('../blobs/s3/s3.ts')).createS3Blobs({ ...deps, bucket })
-      : createDiskBlobs({ folder: blobStoreName({ data, files: {} }), log: deps.log });
+  const open = async ({ bucket }: { bucket?: NonNullable<Config['files']['bucket']> }): Promise<Blobs> => {
+    if (!bucket) return createDiskBlobs({ folder: blobStoreName({ data, files: {} }), log: deps.log });
+    const { createS3Blobs } = await import('../blobs/s3/s3.ts');
+    return cacheReads(createS3Blobs({ ...deps, bucket }), {
+      limitBytes: files.cacheBytes,
+      clock: deps.clock,
+    });
+  };
   return { store: await open(files), fallback: files.fallback && (await open(files.fallback)) };
 }
 

@@ -15,9 +15,9 @@ export interface Blobs extends Service {
    * @throws BlobError before the first chunk: `missing`, or `damaged` if the blob ends before `end`
    */
   read(name: string, range?: { start?: number; end?: number }): Promise<AsyncIterable<Uint8Array>>;
-  /** Exactly `length` bytes at `offset`. @throws BlobError `missing`, or `damaged` if the blob ends earlier */
+  /** Exactly `length` bytes at `offset`, from the store. @throws BlobError `missing`, or `damaged` if the blob ends earlier */
   slice(name: string, offset: number, length: number): Promise<Uint8Array>;
-  /** Several ranges of one blob, in the given order, with few reads. */
+  /** Several ranges of one blob, in the given order, with few reads or from memory. */
   slices(name: string, ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   /** Size in bytes; undefined for a missing blob. */
   size(name: string): Promise<number | undefined>;

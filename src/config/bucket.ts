@@ -8,6 +8,10 @@ import { configKeys } from './keys.ts';
 const bucketRule =
   'It has 3 to 63 lowercase letters, digits, - and ., and begins and ends with a letter or digit.';
 
+/** Two input files of the default size. */
+const defaultCacheBytes = 64 * 1024 * 1024;
+
+type Fields = Partial<Record<(typeof configKeys.s3)[number], SourceValue>>;
 type Env = Record<string, string | undefined>;
 
 /** Stores for files: `store`, and `fallback` for one that they are moved from. One of the two is the disk. */
@@ -16,7 +20,7 @@ export function fileStores(
   s3: SourceValue | undefined,
   env: Env,
   check: Checker,
-): Pick<Config['files'], 'bucket' | 'fallback'> {
+): Pick<Config['files'], 'bucket' | 'fallback' | 'cacheBytes'> {
   const [name, other] = [check.text(store) ?? 'disk', check.text(fallback) ?? 'disk'];
   const isDisk = name === 'disk';
   if (fallback && isDisk === (other === 'disk'))
@@ -29,11 +33,13 @@ export function fileStores(
   const url = isDisk ? other : name;
   if (at === undefined || url === 'disk') {
     if (s3) check.fail(s3, 'has no effect while files are stored on disk', 'Set files: s3://bucket/prefix.');
-    return {};
+    return { cacheBytes: 0 };
   }
-  const found = bucket({ at, url }, s3, env, check);
-  if (isDisk) return { fallback: omitUndefined({ bucket: found }) };
-  return omitUndefined({ bucket: found, fallback: fallback && {} });
+  const fields = check.object(s3, configKeys.s3);
+  const cacheBytes = check.whole(fields.cache_bytes, { min: 0 }) ?? defaultCacheBytes;
+  const found = bucket({ at, url }, fields, env, check);
+  if (isDisk) return { fallback: omitUndefined({ bucket: found }), cacheBytes };
+  return omitUndefined({ bucket: found, fallback: fallback && {}, cacheBytes });
 }
 
 /**
@@ -41,11 +47,10 @@ export function fileStores(
  */
 function bucket(
   { at: store, url }: { at: SourceValue; url: string },
-  s3: SourceValue | undefined,
+  fields: Fields,
   env: Env,
   check: Checker,
 ): BucketConfig | undefined {
-  const fields = check.object(s3, configKeys.s3);
   const [, name = '', path = ''] = /^s3:\/\/([^/]+)((?:\/[\w.-]+)*)\/?$/i.exec(url) ?? [];
   if (name === '' || path.split('/').some((part) => /^\.+$/.test(part)))
     return check.fail(

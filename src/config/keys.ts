@@ -47,7 +47,7 @@ export const configKeys = {
     ...words('open_batches queued_requests queued_tokens'),
   ],
   files: words('store fallback purposes bytes'),
-  s3: words('endpoint region path_style access_key secret_key session_token'),
+  s3: words('endpoint region path_style access_key secret_key session_token cache_bytes'),
   metrics: words('host port orgs'),
   tracing: words('endpoint headers sample parent_based'),
   egress: words('allow ports'),

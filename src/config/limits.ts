@@ -151,7 +151,7 @@ export function files(
   at: SourceValue | undefined,
   { bytesPerBatch }: Config['limits'],
   check: Checker,
-): Config['files'] & Record<'store' | 'fallback', SourceValue | undefined> {
+): Pick<Config['files'], 'purposes' | 'bytes'> & Record<'store' | 'fallback', SourceValue | undefined> {
   const isStore = typeof at?.value === 'string';
   const fields = check.object(isStore ? undefined : at, configKeys.files);
   const named = check.list(fields.purposes)?.flatMap((item) => check.choice(item, uploadPurposes) ?? []);

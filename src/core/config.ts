@@ -44,6 +44,8 @@ export interface Config {
     bucket?: BucketConfig;
     /** Store of the other kind that files are moved from, which is read as well. */
     fallback?: { bucket?: BucketConfig };
+    /** Memory for the parts of files in a bucket that are read again; 0 for none. */
+    cacheBytes: number;
   };
   /** Part of the work that this process does. */
   role: Role;

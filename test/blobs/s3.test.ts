@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts';
 import { silent } from '../../src/base/log.ts';
 import type { Blobs } from '../../src/blobs/blobs.ts';
+import { cacheReads } from '../../src/blobs/read-cache.ts';
 import { createS3Blobs } from '../../src/blobs/s3/s3.ts';
 import type { StaticKeys } from '../../src/core/bucket-keys.ts';
 import type { BucketConfig } from '../../src/core/config.ts';
@@ -95,18 +96,27 @@ function failing(fits: RegExp, fault: ReturnType<ObjectStore['fault']>, times = 
 const keys = () => [...store.objects.keys()].map((each) => each.slice(prefix.length));
 const asked = (fits: RegExp) => store.requests.filter((each) => fits.test(each));
 
-blobsConformance('blobs in a bucket', () => ({
+const cached = (blobs: Blobs) => cacheReads(blobs, { limitBytes: 8 * 1024 * 1024, clock });
+
+const place = {
   make,
   open,
   // Every /readyz overwrites this object; it is not a blob.
   kept: () => keys().filter((each) => each !== 'ping'),
-  leave: (at, text) =>
+  leave: (at: string, text: string) =>
     void store.objects.set(prefix + at, { body: Buffer.from(text), modifiedAt: Date.now() }),
-  cut(at, length) {
+  cut(at: string, length: number) {
     const object = store.objects.get(prefix + at)!;
     object.body = object.body.subarray(0, length);
   },
-  date: (at, modifiedAt) => void (store.objects.get(prefix + at)!.modifiedAt = modifiedAt),
+  date: (at: string, modifiedAt: number) => void (store.objects.get(prefix + at)!.modifiedAt = modifiedAt),
+};
+
+blobsConformance('blobs in a bucket', () => place);
+blobsConformance('blobs in a bucket with a cache', () => ({
+  ...place,
+  make: () => cached(make()),
+  open: async () => cached(await open()),
 }));
 
 describe('an upload', () => {

@@ -11,15 +11,10 @@ export interface LineInput {
   read(refs: readonly LineRef[]): Promise<Uint8Array[]>;
 }
 
-export function fileInput(blobs: Pick<Blobs, 'slice' | 'slices'>, blobId: string): LineInput {
+export function fileInput(blobs: Pick<Blobs, 'slices'>, blobId: string): LineInput {
   return {
     name: blobId,
-    async read(refs) {
-      const [ref] = refs;
-      return refs.length === 1
-        ? [await blobs.slice(blobId, ref!.offset, ref!.length)]
-        : blobs.slices(blobId, refs);
-    },
+    read: (refs) => blobs.slices(blobId, refs),
   };
 }
 
