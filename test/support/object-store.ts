@@ -226,8 +226,13 @@ function entry(name: string, key: string, time: string, at: number, more = ''): 
   return `<${name}><Key>${key}</Key><${time}>${new Date(at).toISOString()}</${time}>${more}</${name}>`;
 }
 
+const tags = new WeakMap<Buffer, string>();
+
+/** Returns the ETag of a content, which is hashed once: reads of many ranges of a large object would take seconds. */
 function tagOf(body: Buffer): string {
-  return `"${createHash('md5').update(body).digest('hex')}"`;
+  const tag = tags.get(body) ?? `"${createHash('md5').update(body).digest('hex')}"`;
+  tags.set(body, tag);
+  return tag;
 }
 
 /** Checks the AWS signature, version 4. */
