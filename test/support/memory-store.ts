@@ -21,7 +21,7 @@ export function createMemoryStore({ clock }: { clock: Clock }): MemoryStore {
   const begin = async () => {
     await migrate(db);
     const tables = await db.all<{ name: string }>(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_version')",
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('schema_version', 'schema_support')",
     );
     deleteAll = tables.map(({ name }) => `DELETE FROM ${name};`).join('');
   };

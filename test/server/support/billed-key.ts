@@ -1,4 +1,6 @@
 import { readUsage } from '../../../src/accounts/usage.ts';
+import { dayMs, utcDay } from '../../../src/base/clock.ts';
+import { systemClock } from '../../../src/base/system.ts';
 import { serverActor } from '../../../src/core/audit.ts';
 import type { RunningServer } from './start-server.ts';
 
@@ -6,7 +8,9 @@ import type { RunningServer } from './start-server.ts';
 export async function createBilledKey({ accounts, store }: Pick<RunningServer, 'accounts' | 'store'>) {
   const { id: orgId } = await accounts.orgs.create(serverActor, { name: 'billed' });
   const { key } = await accounts.keys.create(serverActor, { orgId });
-  const query = { start: '2000-01-01', before: '2100-01-01', groups: ['day'], orgId, limit: 1 } as const;
+  const now = systemClock.now();
+  const days = { start: utcDay(now - dayMs), before: utcDay(now + 2 * dayMs) };
+  const query = { ...days, groups: [], orgId, limit: 1 } as const;
   return {
     key,
     billed: async () => {
