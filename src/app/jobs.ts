@@ -16,7 +16,7 @@ import type { JobRunner } from '../engines/upstream/jobs/runners/runner.ts';
 import { createBucketStorage } from '../engines/upstream/jobs/storage/bucket-storage.ts';
 import { createFolderStorage } from '../engines/upstream/jobs/storage/folder-storage.ts';
 import type { JobStorage } from '../engines/upstream/jobs/storage/job-storage.ts';
-import { createS3Client, type S3Client } from '../s3/client.ts';
+import type { S3Client } from '../s3/client.ts';
 
 export interface JobEnginesDeps {
   clock: Clock;
@@ -29,7 +29,7 @@ export interface JobEnginesDeps {
 
 /** Creates the engines of `kind: job`, which store their jobs beside the files of the configuration. */
 export interface JobEngines extends Service {
-  create(model: Pick<ModelConfig, 'id' | 'serves'>, engine: JobEngineConfig, log: Log): Engine;
+  create(model: Pick<ModelConfig, 'id' | 'serves'>, engine: JobEngineConfig, log: Log): Promise<Engine>;
 }
 
 export function createJobEngines(
@@ -38,16 +38,18 @@ export function createJobEngines(
 ): JobEngines {
   const { bucket } = config.files;
   const ownFolder = join(config.data, 'jobs');
-  let client: S3Client | undefined;
+  let client: Promise<S3Client> | undefined;
 
-  function bucketClient(): S3Client {
-    client ??= createS3Client({ ...deps, bucket: bucket!, toError: toBlobFault });
-    return client;
+  /** Loads the client at its first use: most servers have no bucket. */
+  async function openClient(): Promise<S3Client> {
+    const { createS3Client } = await import('../s3/client.ts');
+    return createS3Client({ ...deps, bucket: bucket!, toError: toBlobFault });
   }
 
-  function storageOf(name: string, folder: string | undefined): JobStorage {
+  async function storageOf(name: string, folder: string | undefined): Promise<JobStorage> {
     if (folder !== undefined) return createFolderStorage({ folder: join(folder, name), mode: 0o777 });
-    if (bucket) return createBucketStorage({ client: bucketClient(), prefix: `jobs/${name}/` });
+    if (bucket)
+      return createBucketStorage({ client: await (client ??= openClient()), prefix: `jobs/${name}/` });
     return createFolderStorage({ folder: join(ownFolder, name), mode: 0o700 });
   }
 
@@ -61,9 +63,9 @@ export function createJobEngines(
   }
 
   return {
-    start: () => Promise.resolve(client?.open()),
-    stop: async () => client?.close(),
-    create({ id, serves }, engine, log) {
+    start: async () => (await client)?.open(),
+    stop: async () => (await client)?.close(),
+    async create({ id, serves }, engine, log) {
       const name = folderName(id);
       const { flavor, ownTraits, inputs, model, lines, jobs, waitMs, pollMs, maxMs, folder } = engine;
       return createJobEngine({
@@ -75,7 +77,7 @@ export function createJobEngines(
         ownTraits,
         serves: serves ?? undefined,
         inputs,
-        storage: storageOf(name, folder),
+        storage: await storageOf(name, folder),
         runner: runnerOf(engine, name),
         maxLines: lines,
         maxJobs: jobs,

@@ -146,7 +146,7 @@ export async function modelServers(
     case 'job': {
       const { runner } = engine;
       const name = runner.kind === 'ray' ? `ray ${new URL(runner.address).host}` : `job ${runner.command[0]}`;
-      return singleReplica(name, jobEngines.create(config, engine, parts.log), isShared);
+      return singleReplica(name, await jobEngines.create(config, engine, parts.log), isShared);
     }
     case 'scripted': {
       const create = scripted ?? (await import('../engines/scripted/scripted.ts')).createScriptedEngine;

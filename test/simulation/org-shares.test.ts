@@ -90,6 +90,7 @@ describe('orgs that begin at the same moment on a process that has run nothing',
       expect(Math.min(soon.second, soon.third)).toBeGreaterThan(0);
       const { first, second, third } = await during(30_000);
       expect(first + second + third).toBeGreaterThan((29_000 / lineMs) * slots);
-      expect(Math.max(first, second, third) - Math.min(first, second, third)).toBeLessThanOrEqual(slots);
+      // The others also make up for the slots that the first org held before.
+      expect(Math.max(first, second, third) - Math.min(first, second, third)).toBeLessThanOrEqual(slots + 1);
     });
 });
