@@ -1,5 +1,6 @@
 import { isBlobName } from '../names.ts';
 import type { S3Client } from '../../s3/client.ts';
+import { keyIn, listElements } from '../../s3/listing.ts';
 import { findElements, findText } from '../../s3/xml.ts';
 import { abortUpload } from '../../s3/upload.ts';
 
@@ -17,15 +18,9 @@ export async function* listObjects(
   start: string,
   max?: number,
 ): AsyncGenerator<ListedObject> {
-  const query: Record<string, string> = { 'list-type': '2', prefix: client.objectName(start) };
-  if (max !== undefined) query['max-keys'] = String(max);
-  for (;;) {
-    const xml = (await client.send({ method: 'GET', query })).body.toString();
-    for (const entry of findElements(xml, 'Contents')) yield toListed(client, entry, 'LastModified');
-    const next = findText(xml, 'NextContinuationToken');
-    if (findText(xml, 'IsTruncated') !== 'true' || next === undefined || max !== undefined) return;
-    query['continuation-token'] = next;
-  }
+  const more: Record<string, string> = max === undefined ? {} : { 'max-keys': String(max) };
+  for await (const entry of listElements(client, start, 'Contents', more))
+    yield toListed(client, entry, 'LastModified');
 }
 
 /**
@@ -47,8 +42,7 @@ export async function abortLeftovers(client: S3Client, before: number): Promise<
 }
 
 function toListed(client: S3Client, xml: string, time: string): ListedObject {
-  const key = findText(xml, 'Key') ?? '';
   const modifiedAt = Date.parse(findText(xml, time) ?? '') - client.aheadMs();
   const bytes = Number(findText(xml, 'Size'));
-  return { key: key.slice(client.objectName('').length), bytes, modifiedAt };
+  return { key: keyIn(client, xml), bytes, modifiedAt };
 }

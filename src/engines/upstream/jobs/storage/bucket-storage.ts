@@ -1,7 +1,8 @@
 import type { S3Client } from '../../../../s3/client.ts';
+import { keyIn, listElements } from '../../../../s3/listing.ts';
 import { getRange } from '../../../../s3/ranges.ts';
 import { createUpload } from '../../../../s3/upload.ts';
-import { findElements, findText } from '../../../../s3/xml.ts';
+import { findText } from '../../../../s3/xml.ts';
 import { isJobId, isResultFile, type JobStorage, outputFolder } from './job-storage.ts';
 
 export interface BucketStorageOptions {
@@ -14,29 +15,10 @@ export interface BucketStorageOptions {
 export function createBucketStorage({ client, prefix }: BucketStorageOptions): JobStorage {
   const keyOf = (job: string, name: string) => `${prefix}${job}/${name}`;
 
-  /** Elements of a listing, over all its pages. */
-  async function* list(
-    start: string,
-    element: string,
-    more: Record<string, string> = {},
-  ): AsyncGenerator<string> {
-    const query: Record<string, string> = { 'list-type': '2', prefix: client.objectName(start), ...more };
-    for (;;) {
-      const xml = (await client.send({ method: 'GET', query })).body.toString();
-      yield* findElements(xml, element);
-      const next = findText(xml, 'NextContinuationToken');
-      if (findText(xml, 'IsTruncated') !== 'true' || next === undefined) return;
-      query['continuation-token'] = next;
-    }
-  }
-
-  const keyIn = (element: string, tag: string) =>
-    (findText(element, tag) ?? '').slice(client.objectName('').length);
-
   async function* objects(job: string): AsyncGenerator<{ name: string; size: number }> {
     const start = keyOf(job, '');
-    for await (const entry of list(start, 'Contents'))
-      yield { name: keyIn(entry, 'Key').slice(start.length), size: Number(findText(entry, 'Size')) };
+    for await (const entry of listElements(client, start, 'Contents'))
+      yield { name: keyIn(client, entry).slice(start.length), size: Number(findText(entry, 'Size')) };
   }
 
   return {
@@ -44,8 +26,8 @@ export function createBucketStorage({ client, prefix }: BucketStorageOptions): J
 
     async list() {
       const ids: string[] = [];
-      for await (const entry of list(prefix, 'CommonPrefixes', { delimiter: '/' }))
-        ids.push(keyIn(entry, 'Prefix').slice(prefix.length, -1));
+      for await (const entry of listElements(client, prefix, 'CommonPrefixes', { delimiter: '/' }))
+        ids.push(keyIn(client, entry, 'Prefix').slice(prefix.length, -1));
       return ids.filter(isJobId).toSorted();
     },
 
