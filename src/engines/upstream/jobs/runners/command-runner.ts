@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '../../../../core/errors.ts';
-import type { JobOrder, JobRunner, JobState, StartedJob } from './runner.ts';
+import type { JobOrder, JobRunner, StartedJob } from './runner.ts';
 import { readState } from './state-words.ts';
 import type { Commands } from './commands.ts';
 import { createLocalProcesses } from './local-processes.ts';
+import { endOf, lastLine } from './log-text.ts';
+import { jobVariables } from './variables.ts';
 
 export interface CommandRunnerOptions {
   /** Program and arguments that run or submit a job. */
@@ -19,8 +21,6 @@ export interface CommandRunnerOptions {
 
 /** Time limits of the commands that submit, look at and cancel a job. */
 const limitMs = { submit: 120_000, look: 60_000 } as const;
-/** Characters of a log that are shown. */
-const maxLog = 2_000;
 
 /** Runs jobs with commands of the operator, such as `sbatch` and `kubectl` (docs/engines/jobs.md). */
 export function createCommandRunner(options: CommandRunnerOptions): JobRunner {
@@ -28,39 +28,39 @@ export function createCommandRunner(options: CommandRunnerOptions): JobRunner {
   const processes = createLocalProcesses({ ...options, host: hostname() });
   const logFile = (job: string) => join(options.stateFolder(job), 'log');
 
+  /** Output of a command that succeeds. @throws an error for the operator if it does not */
+  async function run(
+    asked: readonly string[],
+    variables: Record<string, string>,
+    ms: number,
+  ): Promise<string> {
+    const { code, output, errors } = await commands.run(asked, variables, ms);
+    if (code === 0) return output;
+    throw new Error(`${asked[0]} exited with status ${code}: ${lastLine(errors || output)}`);
+  }
+
   async function submit(order: JobOrder): Promise<string> {
-    const { code, output, errors } = await commands.run(command, variables(order), limitMs.submit);
-    if (code !== 0)
-      throw new Error(`${command[0]} exited with status ${code}: ${lastLine(errors || output)}`);
-    const handle = lastLine(output);
+    const handle = lastLine(await run(command, jobVariables(order), limitMs.submit));
     if (handle === '') throw new Error(`${command[0]} printed no id of the job on its standard output.`);
     return handle;
   }
 
-  async function submittedState(job: StartedJob): Promise<JobState> {
-    const { code, output, errors } = await commands.run(status!, variables(job), limitMs.look);
-    if (code !== 0)
-      throw new Error(`${status![0]} exited with status ${code}: ${lastLine(errors || output)}`);
-    return readState(output);
-  }
+  /** Looks at or ends a job that was started. */
+  const runFor = (job: StartedJob, asked: readonly string[]) =>
+    run(asked, { ...jobVariables(job), OFFPEAK_HANDLE: job.handle }, limitMs.look);
 
   return {
     name: command[0]!,
-    start: (order) => (status ? submit(order) : processes.start(command, order, variables(order))),
-    stateOf: (job) => (status ? submittedState(job) : processes.stateOf(job)),
+    start: (order) => (status ? submit(order) : processes.start(command, order, jobVariables(order))),
+    stateOf: async (job) => (status ? readState(await runFor(job, status)) : processes.stateOf(job)),
 
     async cancel(job) {
-      if (cancel) {
-        const { code, output, errors } = await commands.run(cancel, variables(job), limitMs.look);
-        if (code !== 0)
-          throw new Error(`${cancel[0]} exited with status ${code}: ${lastLine(errors || output)}`);
-      }
+      if (cancel) await runFor(job, cancel);
       if (!status) await processes.cancel(job);
     },
 
     async logOf({ id }) {
-      const text = status ? '' : ((await commands.readText(logFile(id))) ?? '');
-      return text.trimEnd().slice(-maxLog);
+      return status ? '' : endOf((await commands.readText(logFile(id))) ?? '');
     },
 
     async check() {
@@ -70,20 +70,4 @@ export function createCommandRunner(options: CommandRunnerOptions): JobRunner {
 
     stop: () => Promise.resolve(),
   };
-}
-
-/** Variables that the commands read. */
-function variables(job: JobOrder | StartedJob): Record<string, string> {
-  return {
-    OFFPEAK_JOB: job.id,
-    OFFPEAK_MODEL: job.model,
-    OFFPEAK_LINES: String(job.lines),
-    OFFPEAK_INPUT: job.input,
-    OFFPEAK_OUTPUT: job.output,
-    ...('handle' in job && { OFFPEAK_HANDLE: job.handle }),
-  };
-}
-
-function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1)!.trim();
 }

@@ -18,7 +18,7 @@ export interface Commands {
   run(command: readonly string[], variables: Record<string, string>, limitMs: number): Promise<CommandResult>;
   /** Starts a command in `folder` that goes on when this process ends. @returns its process id */
   launch(command: readonly string[], variables: Record<string, string>, folder: string): Promise<number>;
-  /** Arguments of a running process, undefined where there is none; null where the system does not tell. */
+  /** Arguments of a process; undefined if it does not run, null if the system does not show them. */
   argumentsOf(pid: number): Promise<string | null | undefined>;
   /** Ends a process and those that it started, with SIGTERM. */
   end(pid: number): void;

@@ -3,8 +3,10 @@ import { type Fields, fieldsOf, parseOrUndefined, stringOr } from '../../../../b
 import { ApiError } from '../../../../core/errors.ts';
 import type { Reply } from '../../connection/replies.ts';
 import { createTransport } from '../../connection/transport.ts';
+import { endOf, lastLine } from './log-text.ts';
 import type { JobOrder, JobRunner, JobState } from './runner.ts';
 import { readState } from './state-words.ts';
+import { jobVariables } from './variables.ts';
 
 export interface RayRunnerOptions {
   /** Address of the cluster's dashboard, such as `http://head:8265`. */
@@ -18,8 +20,6 @@ export interface RayRunnerOptions {
 }
 
 const timeouts = { connectMs: 10_000, firstByteMs: 60_000, idleMs: 30_000, totalMs: 120_000 };
-/** Characters of a log that are shown. */
-const maxLog = 2_000;
 
 /** Runs jobs with the Jobs API of a Ray cluster (docs/engines/ray.md). */
 export function createRayRunner(options: RayRunnerOptions): JobRunner {
@@ -64,7 +64,7 @@ export function createRayRunner(options: RayRunnerOptions): JobRunner {
 
     async logOf({ id }) {
       const { logs } = fieldsOf(parseOrUndefined((await get(`/jobs/${id}/logs`)).body.toString()));
-      return stringOr(logs, '').trimEnd().slice(-maxLog);
+      return endOf(stringOr(logs, ''));
     },
 
     async check(signal) {
@@ -88,11 +88,7 @@ function submissionOf(order: JobOrder, { entrypoint, submission }: RayRunnerOpti
       ...environment,
       env_vars: {
         ...fieldsOf(environment['env_vars']),
-        OFFPEAK_JOB: order.id,
-        OFFPEAK_MODEL: order.model,
-        OFFPEAK_LINES: String(order.lines),
-        OFFPEAK_INPUT: order.input,
-        OFFPEAK_OUTPUT: order.output,
+        ...jobVariables(order),
       },
     },
   };
@@ -104,6 +100,5 @@ function isOk({ status }: Reply<unknown>): boolean {
 
 /** Error of a refused call, for the operator: Ray answers with a stack trace. */
 function failure({ status, body }: Reply<Buffer>): Error {
-  const text = body.toString().trim().split('\n').at(-1)!.slice(0, 500);
-  return new Error(`Ray answers with status ${status}: ${text}`);
+  return new Error(`Ray answers with status ${status}: ${lastLine(body.toString()).slice(0, 500)}`);
 }
