@@ -6,7 +6,7 @@ const maxJudged = 10_000;
 
 /** All batches without a decided end, by expiry. */
 export function listOpen(store: Pick<BatchStore, 'listOpen'>): Promise<OpenBatch[]> {
-  return readPages(Number.POSITIVE_INFINITY, (limit, last) => store.listOpen(limit, last));
+  return readPages({ pageSize, max: Number.POSITIVE_INFINITY }, (limit, last) => store.listOpen(limit, last));
 }
 
 /**
@@ -17,21 +17,43 @@ export async function listPressing(
   store: Pick<BatchStore, 'listOpen' | 'listRunning'>,
   max = maxJudged,
 ): Promise<OpenBatch[]> {
-  const next = await readPages(max, (limit, last) => store.listOpen(limit, last));
-  if (next.length < max) return next;
-  const known = new Set(next.map(({ id }) => id));
-  const running = await readPages(max, (limit, last) => store.listRunning(limit, last?.id));
-  const later = running.filter(({ id }) => !known.has(id)).toSorted((a, b) => a.expiresAt - b.expiresAt);
-  return [...next, ...later];
+  const { rows } = await readFirstAndRunning({
+    pageSize,
+    max,
+    first: (limit, last?: OpenBatch) => store.listOpen(limit, last),
+    running: (limit, last) => store.listRunning(limit, last?.id),
+  });
+  return rows.toSorted((a, b) => a.expiresAt - b.expiresAt);
 }
 
-async function readPages(
-  max: number,
-  read: (limit: number, last: OpenBatch | undefined) => Promise<OpenBatch[]>,
-): Promise<OpenBatch[]> {
-  const all: OpenBatch[] = [];
+/** Reads a page after a row. */
+type ReadPage<Row> = (limit: number, last: Row | undefined) => Promise<Row[]>;
+
+/** Reads the first `max` rows and as many of the running ones, each once. `isPartial` if there may be others. */
+export async function readFirstAndRunning<Row extends { id: string }>({
+  first,
+  running,
+  ...size
+}: {
+  pageSize: number;
+  max: number;
+  first: ReadPage<Row>;
+  running: ReadPage<Row>;
+}): Promise<{ rows: Row[]; isPartial: boolean }> {
+  const rows = await readPages(size, first);
+  if (rows.length < size.max) return { rows, isPartial: false };
+  const known = new Set(rows.map(({ id }) => id));
+  const others = (await readPages(size, running)).filter(({ id }) => !known.has(id));
+  return { rows: [...rows, ...others], isPartial: true };
+}
+
+async function readPages<Row>(
+  { pageSize: size, max }: { pageSize: number; max: number },
+  read: ReadPage<Row>,
+): Promise<Row[]> {
+  const all: Row[] = [];
   for (;;) {
-    const limit = Math.min(pageSize, max - all.length);
+    const limit = Math.min(size, max - all.length);
     const page = await read(limit, all.at(-1));
     all.push(...page);
     if (page.length < limit || all.length === max) return all;

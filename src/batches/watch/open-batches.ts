@@ -1,6 +1,7 @@
 import type { Batch } from '../../core/batch.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { BatchStore, ChangingBatch } from '../../store/contract/batches.ts';
+import { readFirstAndRunning } from '../list-open.ts';
 import { findWaiting, type WaitSources } from '../read/waiting.ts';
 
 /** Rows that one statement reads. */
@@ -76,23 +77,17 @@ export class OpenBatches {
     return { open, changed, created, ended };
   }
 
-  async #rows(most: number): Promise<ChangingBatch[]> {
-    const oldest = await this.#pages(most, 'open');
-    this.isPartial = oldest.length === most;
-    if (!this.isPartial) return oldest;
-    const known = new Set(oldest.map(({ id }) => id));
-    const running = await this.#pages(most, 'running');
-    return [...oldest, ...running.filter(({ id }) => !known.has(id))];
-  }
-
-  async #pages(most: number, of: 'open' | 'running'): Promise<ChangingBatch[]> {
-    const rows: ChangingBatch[] = [];
-    for (;;) {
-      const limit = Math.min(rowsPerRead, most - rows.length);
-      const page = await this.#deps.store.listChanging(limit, rows.at(-1)?.id, of);
-      rows.push(...page);
-      if (page.length < limit || rows.length === most) return rows;
-    }
+  async #rows(max: number): Promise<ChangingBatch[]> {
+    const read = (of: 'open' | 'running') => (limit: number, last?: ChangingBatch) =>
+      this.#deps.store.listChanging(limit, last?.id, of);
+    const { rows, isPartial } = await readFirstAndRunning({
+      pageSize: rowsPerRead,
+      max,
+      first: read('open'),
+      running: read('running'),
+    });
+    this.isPartial = isPartial;
+    return rows;
   }
 
   async #fresh(rows: readonly ChangingBatch[]): Promise<Map<string, Batch>> {
