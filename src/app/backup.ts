@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../base/make-folder.ts';
+import { isMissingFile } from '../base/missing-file.ts';
 import { copyDatabase } from '../store/sqlite/copy.ts';
 
 export interface BackedUp {
@@ -46,7 +47,7 @@ async function copyOne(source: string, copy: string, done: BackedUp): Promise<vo
     await copyFile(source, copy, constants.COPYFILE_FICLONE);
   } catch (error) {
     // Deleted since readdir.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+    if (isMissingFile(error)) return;
     throw error;
   }
   done.files++;

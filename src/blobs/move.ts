@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mapConcurrent } from '../base/map-concurrent.ts';
-import { isBlobLost } from '../core/blob-error.ts';
+import { isBlobMissing } from '../core/blob-error.ts';
 import type { Blobs, ListedBlob } from './blobs.ts';
 import { blobFolders } from './names.ts';
 
@@ -177,7 +177,7 @@ async function ifThere<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (isBlobLost(error) && error.code === 'missing') return undefined;
+    if (isBlobMissing(error)) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { StoreError } from '../core/store-error.ts';
-import { BlobError } from '../core/blob-error.ts';
+import { isBlobMissing } from '../core/blob-error.ts';
 import type { Blobs } from './blobs.ts';
 
 export interface BlobPairOptions {
@@ -26,7 +26,7 @@ export function createBlobPair({ store, fallback, disk }: BlobPairOptions): Blob
       try {
         return await get(blobs);
       } catch (error) {
-        if (!isMissing(error)) throw error;
+        if (!isBlobMissing(error)) throw error;
       }
     return get(disk);
   }
@@ -41,7 +41,7 @@ export function createBlobPair({ store, fallback, disk }: BlobPairOptions): Blob
       }
       return;
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isBlobMissing(error)) throw error;
     }
     yield* await disk.read(name, { start: at, ...(end !== undefined && { end }) });
   }
@@ -97,8 +97,4 @@ export function createBlobPair({ store, fallback, disk }: BlobPairOptions): Blob
       await Promise.all(both.map((blobs) => blobs.ping()));
     },
   };
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof BlobError && error.code === 'missing';
 }

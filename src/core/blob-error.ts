@@ -32,6 +32,11 @@ export function lostBlob(
   return new BlobError(code, message, 'Restore the files from a backup.', options);
 }
 
+/** True if there is no such blob. */
+export function isBlobMissing(error: unknown): error is BlobError {
+  return error instanceof BlobError && error.code === 'missing';
+}
+
 /** True if the bytes are permanently lost. */
 export function isBlobLost(error: unknown): error is BlobError {
   return error instanceof BlobError && error.code !== 'unavailable';

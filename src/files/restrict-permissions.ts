@@ -1,6 +1,7 @@
 import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../base/log.ts';
+import { undefinedIfMissing } from '../base/missing-file.ts';
 
 /** Private entries of a data folder; folders protect their contents. */
 const privateEntries = ['offpeak.db', 'offpeak.db-wal', 'offpeak.db-shm', 'lock.db', 'lock.pid', 'blobs'];
@@ -34,10 +35,6 @@ export async function restrictPermissions(folder: string, log: Log): Promise<voi
 
 /** Permission bits; undefined if there is no such file. */
 async function modeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).mode & 0o777;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const found = await stat(path).catch(undefinedIfMissing);
+  return found && found.mode & 0o777;
 }

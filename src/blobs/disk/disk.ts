@@ -4,13 +4,14 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pid } from 'node:process';
 import type { Log } from '../../base/log.ts';
-import { BlobError } from '../../core/blob-error.ts';
+import { isMissingFile } from '../../base/missing-file.ts';
+import { BlobError, isBlobMissing } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isBlobName } from '../names.ts';
 import { readRanges } from '../read-ranges.ts';
 import { createWriter } from '../writer.ts';
 import type { DiskFs } from './fs.ts';
-import { truncatedBlob, withBlobErrors, ifExists, isMissing, missingBlob, toBlobError } from './faults.ts';
+import { truncatedBlob, withBlobErrors, ifExists, missingBlob, toBlobError } from './faults.ts';
 import { blobPath } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
 import { createDiskQuarantine } from './quarantine.ts';
@@ -70,7 +71,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
   };
 
   const unreadable = (name: string, error: unknown) =>
-    isMissing(error) ? missingBlob(fs, temporary, name, error) : toBlobError(error);
+    isMissingFile(error) ? missingBlob(fs, temporary, name, error) : toBlobError(error);
 
   const openBlob = async (name: string): Promise<FileHandle> => {
     const path = blobPath(folder, name);
@@ -149,7 +150,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
         return (await fs.stat(path)).size;
       } catch (error) {
         const fault = await unreadable(name, error);
-        if (fault instanceof BlobError && fault.code === 'missing') return undefined;
+        if (isBlobMissing(fault)) return undefined;
         throw fault;
       }
     },

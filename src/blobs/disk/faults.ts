@@ -1,3 +1,4 @@
+import { undefinedIfMissing } from '../../base/missing-file.ts';
 import { BlobError, lostBlob } from '../../core/blob-error.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { DiskFs } from './fs.ts';
@@ -5,17 +6,12 @@ import type { DiskFs } from './fs.ts';
 /** System error codes for a full disk or quota. */
 const fullCodes = new Set(['ENOSPC', 'EDQUOT']);
 
-export function isMissing(error: unknown): boolean {
-  return codeOf(error) === 'ENOENT';
-}
-
 /** Result of `work`; undefined if the file is missing. */
 export async function ifExists<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
+    return undefinedIfMissing(error);
   }
 }
 

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { isMissingFile } from '../../../base/missing-file.ts';
 import { GgufFault } from '../gguf/cursor.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { ModelFileError } from './faults.ts';
@@ -64,8 +65,9 @@ export async function named<T>(name: string, read: () => Promise<T>): Promise<T>
 
 async function bytesOf(path: string, fs: Pick<ModelFs, 'stat'>): Promise<number> {
   const found = await fs.stat(path).catch((cause: unknown) => {
-    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
-    const why = isMissing ? `There is no file ${path}.` : `${path} cannot be read: ${String(cause)}.`;
+    const why = isMissingFile(cause)
+      ? `There is no file ${path}.`
+      : `${path} cannot be read: ${String(cause)}.`;
     throw new ModelFileError(why, undefined, { cause });
   });
   if (found.isFile()) return found.size;

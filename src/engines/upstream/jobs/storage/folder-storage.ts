@@ -1,6 +1,7 @@
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../../../base/make-folder.ts';
+import { undefinedIfMissing } from '../../../../base/missing-file.ts';
 import { isJobId, isResultFile, type JobStorage, outputFolder } from './job-storage.ts';
 
 export interface FolderStorageOptions {
@@ -74,9 +75,4 @@ export function createFolderStorage({ folder, mode }: FolderStorageOptions): Job
 
 async function namesIn(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(undefinedIfMissing)) ?? [];
-}
-
-function undefinedIfMissing(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-  throw error;
 }
