@@ -236,7 +236,7 @@ export function createBatches(deps: BatchesDeps): Batches {
           ...context,
           duties,
           keepMs: settings.keepMs,
-          remove: (batch) => removeFinished({ ...batch, scopes: [], models: null }, batch),
+          remove: removeFinished,
         });
 
   const batches: Batches = {
@@ -322,7 +322,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     async remove(caller, id) {
       const batch = await owned(caller.orgId, id);
       requireFinished(batch, 'it can be deleted');
-      await removeFinished(caller, batch);
+      await removeFinished(batch);
     },
 
     async cancel(caller, id) {
@@ -400,10 +400,10 @@ export function createBatches(deps: BatchesDeps): Batches {
   return batches;
 
   /** Removes a finished batch with its files. Its bills remain. */
-  async function removeFinished(caller: Caller, batch: Batch): Promise<void> {
-    await removeFiles(deps, caller, batch);
+  async function removeFinished(batch: Batch): Promise<void> {
+    await removeFiles(deps, batch);
     await finalizer.purge(batch.id);
-    await store.batches.remove(caller.orgId, batch.id, time.now());
+    await store.batches.remove(batch.orgId, batch.id, time.now());
   }
 
   async function stopOnce(): Promise<void> {

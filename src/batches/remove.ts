@@ -1,6 +1,5 @@
 import { type Batch, isFinal } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Caller } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
 import type { Store } from '../store/store.ts';
 
@@ -21,13 +20,12 @@ export function inlineFilename(batchId: string): string {
 /** Removes the files that belong to a finished batch: its results and its inline requests. */
 export async function removeFiles(
   { store, files }: { store: Pick<Store, 'files'>; files: Pick<Files, 'remove'> },
-  caller: Caller,
-  { id, inputFileId, outputFileId, errorFileId }: Batch,
+  { id, orgId, inputFileId, outputFileId, errorFileId }: Batch,
 ): Promise<void> {
   const input = await store.files.find(inputFileId);
   const own = input?.filename === inlineFilename(id) ? inputFileId : null;
   for (const fileId of [outputFileId, errorFileId, own])
-    if (fileId !== null) await files.remove(caller, fileId).catch(unlessGone);
+    if (fileId !== null) await files.remove({ orgId }, fileId).catch(unlessGone);
 }
 
 /** Ignores a file that was deleted before, or that another batch reads. */

@@ -1,6 +1,6 @@
 import { createTimeBounds, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Duties } from '../core/duties.ts';
+import { type Duties, soleDuties } from '../core/duties.ts';
 import type { DeliveryStatus } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
@@ -35,7 +35,7 @@ const sweepBatch = 500;
  * Deliveries claimed by a dead process are claimed again when their lease expires.
  */
 export function createSender(deps: SenderDeps) {
-  const { store, clock, log, worker } = deps;
+  const { store, clock, log, worker, duties = soleDuties() } = deps;
   const time = createTimeBounds(clock);
   const stopped = new AbortController();
   const aborted = new AbortController();
@@ -114,7 +114,7 @@ export function createSender(deps: SenderDeps) {
 
   async function sweep(): Promise<void> {
     try {
-      while (!stopped.signal.aborted && (deps.duties?.isHolder() ?? true)) {
+      while (!stopped.signal.aborted && duties.isHolder()) {
         const removed = await store.removeDeliveries(time.earliest() - retentionMs, sweepBatch);
         if (removed < sweepBatch) return;
       }

@@ -137,9 +137,9 @@ export function createFiles(deps: FilesDeps): Files {
       }
     },
 
-    async remove(caller, id) {
+    async remove({ orgId }, id) {
       if (!isId('file-', id)) throw notFound('file');
-      const removed = await store.files.remove(caller.orgId, id, clock.now());
+      const removed = await store.files.remove(orgId, id, clock.now());
       if (removed.outcome === 'missing') throw notFound('file');
       if (removed.outcome === 'in_use')
         throw new ApiError(

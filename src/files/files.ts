@@ -24,7 +24,7 @@ export interface Files extends Service {
   inline(orgId: string, text: string, maxBytes: number, hold: Hold): Promise<string>;
   get(caller: Caller, id: string): Promise<StoredFile>;
   list(caller: Caller, query: FileListParams, signal?: AbortSignal): PageSlices<StoredFile>;
-  remove(caller: Caller, id: string): Promise<void>;
+  remove(owner: Pick<Caller, 'orgId'>, id: string): Promise<void>;
   /**
    * Verified content of a file: a reader that reaches the end has exactly the stored bytes. A range is verified by reading the
    * whole file, once per process.

@@ -2,7 +2,7 @@ import type { Blobs } from '../blobs/blobs.ts';
 import { type Clock, createTimeBounds, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
-import type { Duties } from '../core/duties.ts';
+import { type Duties, soleDuties } from '../core/duties.ts';
 import type { InstallationStore } from '../store/store.ts';
 import type { FileStore } from '../store/contract/files.ts';
 import { indexName } from './upload.ts';
@@ -43,7 +43,7 @@ export function createSweeper({
   clock,
   diskClock,
   log,
-  duties,
+  duties = soleDuties(),
   quarantineMs,
 }: SweeperDeps): Sweeper {
   // Lower bounds, because a removal by a wrong clock cannot be undone.
@@ -153,7 +153,7 @@ export function createSweeper({
   }
 
   async function sweepAndPlan(): Promise<void> {
-    if (duties?.isHolder() ?? true) await sweep();
+    if (duties.isHolder()) await sweep();
     if (!stopped) plan(hour);
   }
 
