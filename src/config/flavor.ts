@@ -8,6 +8,7 @@ import {
   type CustomTraits,
   usageFigures,
 } from '../core/flavor.ts';
+import { headerName } from './headers.ts';
 import { configKeys } from './keys.ts';
 import { omitUndefined } from './context.ts';
 
@@ -109,14 +110,4 @@ export function memberName(at: SourceValue, check: Checker, pattern = /^[A-Za-z_
   const found = check.text(at);
   if (found === undefined || pattern.test(found)) return found;
   return check.fail(at, 'must be the name of a request field', 'For example service_tier.');
-}
-
-/** Characters of a header name (RFC 9110, `token`). */
-export const headerToken = /^[\w!#$%&'*+.^`|~-]+$/;
-
-/** Name of a header, in lower case. */
-export function headerName(at: SourceValue, check: Checker): string | undefined {
-  const found = check.text(at);
-  if (found === undefined || headerToken.test(found)) return found?.toLowerCase();
-  return check.fail(at, 'is not a valid header name');
 }

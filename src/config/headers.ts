@@ -1,8 +1,16 @@
-import { headerToken } from './flavor.ts';
 import type { Checker, SourceValue } from './source-value.ts';
 
+/** Characters of a header name (RFC 9110, `token`). */
+const headerToken = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Headers that HTTP itself manages. */
 const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
+
+/** Name of a header, in lower case. */
+export function headerName(at: SourceValue, check: Checker): string | undefined {
+  const found = check.text(at);
+  if (found === undefined || headerToken.test(found)) return found?.toLowerCase();
+  return check.fail(at, 'is not a valid header name');
+}
 
 export function headers(at: SourceValue, check: Checker): Record<string, string> {
   if (!(at.value instanceof Map)) {

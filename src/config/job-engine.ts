@@ -1,3 +1,4 @@
+import { dayMs } from '../base/clock.ts';
 import type { CommandRunnerConfig, JobEngineConfig, RayRunnerConfig } from '../core/config.ts';
 import { modelInputs } from '../core/model.ts';
 import { type ConfigContext, folder, omitUndefined, withLocation } from './context.ts';
@@ -43,7 +44,7 @@ export function jobEngine(at: SourceValue, context: ConfigContext): JobEngineCon
     jobs,
     waitMs: check.duration(fields.wait) ?? 10_000,
     pollMs: check.duration(fields.poll) ?? 5_000,
-    maxMs: check.duration(fields.max_time) ?? 86_400_000,
+    maxMs: check.duration(fields.max_time) ?? dayMs,
   });
   return withLocation(engine, { '': at, ...fields });
 }

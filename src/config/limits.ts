@@ -134,7 +134,7 @@ export function batch(
     ...(keepMs !== undefined && { keepMs }),
     windows: offered,
     flexTimeoutMs: check.duration(fields.flex_timeout) ?? defaultFlexTimeoutMs,
-    backgroundTimeoutMs: check.duration(fields.background_timeout) ?? 86_400_000,
+    backgroundTimeoutMs: check.duration(fields.background_timeout) ?? dayMs,
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 500,
     dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,

@@ -1,6 +1,6 @@
 import { routerKinds, type Router } from '../core/router.ts';
 import { omitUndefined } from './context.ts';
-import { headerName } from './flavor.ts';
+import { headerName } from './headers.ts';
 import { configKeys } from './keys.ts';
 import type { Checker, SourceValue } from './source-value.ts';
 

@@ -225,7 +225,6 @@ export interface ReplicaConfig {
   drain: boolean;
 }
 
-/** Deterministic answers without a model, for tests and trials. */
 /** Model that runs as jobs of a cluster (docs/engines/jobs.md). */
 export interface JobEngineConfig {
   kind: 'job';
@@ -267,6 +266,7 @@ export interface RayRunnerConfig {
   headers: Record<string, string>;
 }
 
+/** Deterministic answers without a model, for tests and trials. */
 export interface ScriptedEngineConfig {
   kind: 'scripted';
   slots: number;

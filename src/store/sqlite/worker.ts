@@ -30,7 +30,6 @@ type Call = Extract<Request, { type: 'call' }>;
 
 const waiting = new CallQueue<Call>();
 let working = false;
-
 let stopping = false;
 
 const reply = (message: Reply, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);

@@ -3,6 +3,7 @@ import type { Lease } from '../../contract/claim.ts';
 import type { WorkerLoad } from '../../../core/worker-load.ts';
 import type { WorkerStore } from '../../contract/workers.ts';
 import { idleState, releaseLeases } from '../batches/chunks.ts';
+import { tuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
 import { listWorkers } from './list-workers.ts';
@@ -66,7 +67,7 @@ export function createWorkers(db: Db): WorkerStore {
 /** Kills that the death of a process counts for a chunk. */
 function killsOf(detached: readonly string[]): string {
   if (detached.length === 0) return '1';
-  return `CASE WHEN model IN (${detached.map(() => '?').join(', ')}) THEN 0 ELSE 1 END`;
+  return `CASE WHEN model IN ${tuples(1, detached.length)} THEN 0 ELSE 1 END`;
 }
 
 const leasesOf = (q: Queries, worker: string) =>
