@@ -89,7 +89,7 @@ describe('a pair of stores', () => {
     },
   );
 
-  it('goes on with a stream whose blob is moved to the disk meanwhile', async () => {
+  it('continues a stream when its blob moves to the disk during the read', async () => {
     // A bucket is read in ranges.
     const ranged: Blobs = {
       ...bucket,

@@ -136,7 +136,7 @@ describe('the work left', () => {
     expect(await read()).toHaveLength(2);
   });
 
-  it('of a batch of one model is told by its row', async () => {
+  it('of a batch of one model comes from its row', async () => {
     open = [batch('batch_b', { est: 1_000, ok: 4 })];
     expect(await read()).toMatchObject([{ model: 'tiny', requests: 6, tokens: 600 }]);
     expect(asked).toEqual([]);

@@ -301,7 +301,7 @@ describe('histories', () => {
     expect(seen).toEqual([`${third.id} validating 0`]);
     await leave();
     await clock.advance(120_000);
-    // A batch that is no longer read still waits.
+    // A batch that left the reads still waits.
     for (const batch of [oldest, third]) expect(await waits(batch)).toEqual([['budget', null]]);
   });
 

@@ -65,7 +65,7 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
       if (isFollowing) search.dropped(sent);
       else if (slots === null) search.answered(sent, answer, ceiling);
     },
-    /** Step of the discovery that a canary should measure; null where there is none. */
+    /** Measurement for a canary to take; null if none is needed. */
     canaryStep: () => (slots === null && !isFollowing ? search.canaryStep() : null),
     canaryReturned: (step: Measurement, pace: CanaryPace | null) =>
       search.canaryReturned(step, pace, ceiling),

@@ -293,7 +293,7 @@ export function createGoodputSearch(now: () => number, start: number = initialLi
       if (phase.kind !== 'hold') source = 'answers';
       take(measurement.throughput(at, load), serverShare, ceiling);
     },
-    /** Step that a canary should measure; null where only answers can, or too few requests are in flight. */
+    /** Measurement for a canary to take; null if only answers can tell, or too few requests are in flight. */
     canaryStep(): Measurement | null {
       if (source === 'answers' || phase.kind === 'hold' || inFlight + others < limit * minLoad) return null;
       // Requests above the limit are still at the server.

@@ -259,7 +259,7 @@ describe('a job that ends without all results', () => {
 });
 
 describe('cancelling', () => {
-  it('cancels a job when nobody waits for it any more', async () => {
+  it('cancels a job once no call waits for it', async () => {
     const calls = send(startQueue(), 'a', 'b', 'c');
     await clock.advance(second);
     for (const { controller } of calls.slice(1)) controller.abort(batchCancelled);
@@ -403,7 +403,7 @@ describe('files', () => {
     expect(storage.files.size).toBe(0);
   });
 
-  it('of a job that nobody waits for go, after the job was cancelled', async () => {
+  it('of a job without waiting calls are removed after it was cancelled', async () => {
     const dead = startQueue();
     send(dead, 'a', 'b', 'c');
     await clock.advance(second);

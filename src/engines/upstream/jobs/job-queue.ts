@@ -225,7 +225,7 @@ export class JobQueue {
     if (job.isAdopted) this.#again(missing);
     else if (missing.length > 0) {
       if (!hasProgress) this.#hold();
-      // Where a job has answered some lines, the others are only late. Where it has answered none, one of them may be the cause.
+      // A job that answered some lines ended too early for the others. If it answered none, one of its lines may be the cause.
       const isSuspect = job.isStarted && !hasProgress;
       if (isSuspect) for (const { key } of missing) this.#countFailedJob(key);
       const error = new ApiError('upstream_error', 'The job of the request ended without its answer.', {
