@@ -13,6 +13,7 @@ import {
   fetchItems,
   group,
   limitOption,
+  pagesOf,
   queryCommand,
 } from '../shared/commands.ts';
 import { connectAdmin } from '../shared/connect.ts';
@@ -122,16 +123,16 @@ export const audit = group('audit', [list, verify, exportLog]);
 type Log = AsyncIterable<{ entry?: AuditEntry; head?: AuditHead }>;
 
 async function* readLog(client: Client): Log {
-  for (let after: string | undefined; ;) {
-    const page = await client.audit.list({ order: 'asc', limit: pageSize, after });
-    for (const entry of page.data) yield { entry };
-    after = page.data.at(-1)?.id ?? after;
-    if (page.has_more && page.data.length > 0) continue;
+  let last: { id: string; hash: string } | null = null;
+  for await (const { data, head } of pagesOf((after) =>
+    client.audit.list({ order: 'asc', limit: pageSize, after }),
+  )) {
+    for (const entry of data) yield { entry };
     // The head and the last page are of one snapshot.
-    const { id = '', hash = '' } = page.head ?? {};
-    yield { head: { sequence: auditSequence(id) ?? 0, hash } };
-    return;
+    last = head;
   }
+  const { id = '', hash = '' } = last ?? {};
+  yield { head: { sequence: auditSequence(id) ?? 0, hash } };
 }
 
 async function* readFile(path: string): Log {

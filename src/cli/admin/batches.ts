@@ -13,6 +13,7 @@ import {
   fetchItems,
   group,
   limitOption,
+  pagesOf,
   queryCommand,
   wholeNumber,
 } from '../shared/commands.ts';
@@ -81,12 +82,8 @@ function exportBatches(cli: Cli): Command {
     .action(async (options: ClientOptions & BatchFilters & { org?: string; after?: string }) => {
       const { admin } = connectAdmin(cli, options);
       const query = { limit: pageSize, order: 'asc', org: options.org, ...filterQuery(options) };
-      for (let after = options.after; ;) {
-        const page = await admin.batches.list({ ...query, after });
-        for (const batch of page.data) cli.terminal.json(batch);
-        after = page.data.at(-1)?.id;
-        if (!page.has_more || after === undefined) return;
-      }
+      const pages = pagesOf((after) => admin.batches.list({ ...query, after }), options.after);
+      for await (const { data } of pages) for (const batch of data) cli.terminal.json(batch);
     });
 }
 

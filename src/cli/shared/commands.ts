@@ -106,6 +106,19 @@ export const wholeListOption = new Option('-n, --limit <n>', 'maximum number of 
   .argParser(wholeNumber('--limit', 1, 1_000_000))
   .default(Infinity, 'all');
 
+/** All pages of a list, from the entry after `after` on. */
+export async function* pagesOf<P extends Page<{ id: string }>>(
+  fetchPage: (after: string | undefined) => Promise<P>,
+  after?: string,
+): AsyncGenerator<P> {
+  for (let last = after; ;) {
+    const page = await fetchPage(last);
+    yield page;
+    last = page.data.at(-1)?.id;
+    if (!page.has_more || last === undefined) return;
+  }
+}
+
 /** First `count` items of a list, from as many pages as needed. */
 export async function fetchItems<T extends { id: string }>(
   count: number,
