@@ -51,6 +51,7 @@ export interface RunningServer {
   peers: Peers;
   /** Folder of the blobs. */
   folder: string;
+  clock: Clock;
   /** Keys of two orgs, and one with only the scope `admin`. */
   keys: { a: string; b: string; admin: string };
   logged: { level: string; fields: Record<string, unknown>; message: string }[];
@@ -334,6 +335,7 @@ export async function startServer(
     capacity,
     peers,
     folder,
+    clock,
     keys,
     logged,
     call: (method, path, how = {}) => call(`${server.url}${path}`, method, { key: keys.a, ...how }),
