@@ -19,7 +19,7 @@ import { RecentRuns } from './run/recent-runs.ts';
 import { Throughput } from './run/throughput.ts';
 import { Recorder } from './record/recorder.ts';
 import { storageUnavailable, BatchBackoff } from './claimed/batch-backoff.ts';
-import { PoisonSuspects } from './claimed/poison-suspects.ts';
+import { poisonKills, PoisonSuspects } from './claimed/poison-suspects.ts';
 import { LocalWork } from './claimed/local-work.ts';
 
 /** Longest time that a drain waits for the last results to be recorded. */
@@ -53,7 +53,13 @@ export class Runner {
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
     const { capacity, clock } = deps;
-    const work = new LocalWork(clock, (leases) => void this.#giveBack(leases));
+    const work = new LocalWork(clock, {
+      release: (lease) => void this.#giveBack([lease]),
+      finish: ({ chunk, suspect }) => {
+        if (suspect && chunk.kills < poisonKills) suspects.answered();
+        recorder.finish(leaseOf(chunk));
+      },
+    });
     const suspects = new PoisonSuspects(work.chunks, clock);
     const fairness = new Fairness();
     const fail = (batchId: string, message: string) => this.#fail(batchId, message);
@@ -84,7 +90,6 @@ export class Runner {
     this.#dispatcher = new Dispatcher({
       ...deps,
       work,
-      suspects,
       demand,
       fairness,
       recorder,
@@ -164,10 +169,7 @@ export class Runner {
 
   /** Ends the call of a single request whose end is recorded. */
   dropRequest({ batchId, line }: LinePlace): void {
-    const group = this.work.batch(batchId);
-    if (!group) return;
-    group.cancelled.add(line);
-    group.calls.get(line)?.abort(new ApiError('batch_cancelled', 'The request was cancelled.'));
+    this.work.cancelRequest({ batchId, line });
   }
 
   /** Releases leases that only the store knows: the answer to their claim was lost, or their chunks were dropped. */

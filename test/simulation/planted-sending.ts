@@ -1,5 +1,4 @@
 import { ClaimDemand } from '../../src/batches/queue/claim-demand.ts';
-import { ClaimedChunks } from '../../src/batches/claimed/claimed-chunks.ts';
 import { LocalWork } from '../../src/batches/claimed/local-work.ts';
 import { ApiError, unavailable } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health/health.ts';
@@ -43,16 +42,23 @@ const claimingInOrder =
 export const plantedSending: Record<string, Plant> = {
   'lines run on after their lease was lost': inClass(LocalWork, 'keepOnly', () => () => {}),
   'a line is sent twice': inClass(
-    ClaimedChunks,
-    'take',
+    LocalWork,
+    'send',
     (original) =>
-      function (this: ClaimedChunks, held) {
-        const ref = original.call(this, held);
-        if (ref && ref.line % 5 === 0) held.todo.push(ref);
-        return ref;
+      function (this: LocalWork, claimed) {
+        const line = original.call(this, claimed);
+        if (line && line.ref.line % 5 === 0) claimed.queue.push({ ...line, state: 'queued' });
+        return line;
       },
   ),
-  'a line to be retried is forgotten': inClass(ClaimedChunks, 'putBack', () => () => {}),
+  'a line to be retried is forgotten': inClass(
+    LocalWork,
+    'backOff',
+    (original) =>
+      function (this: LocalWork, line, ms, onRetry) {
+        original.call(this, line, ms + 1e9, onRetry);
+      },
+  ),
   'an engine that refuses everything is retried without back-off': inClass(Health, 'failed', () => () => {}),
   "a refusal is never the line's own": failing((error) =>
     error.code === 'engine_overloaded' && error.blame.scope === 'replica'

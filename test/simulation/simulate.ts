@@ -2,6 +2,7 @@ import { Client } from './clients.ts';
 import type { Database } from './database.ts';
 import { SingleClient } from './single-clients.ts';
 import { judge, judgeSingles } from './verdict.ts';
+import { watchStates } from './watch-states.ts';
 import { World, type WorldOptions } from './world.ts';
 
 /** Outcome of one seed. */
@@ -14,6 +15,8 @@ export interface Outcome {
   /** Virtual milliseconds. */
   elapsed: number;
   tail: string[];
+  /** Transitions of lines that have happened, as `sent: answer`. */
+  transitions: ReadonlySet<string>;
 }
 
 /** Ample time for everything to end after the last fault, besides the duration of the lines. */
@@ -38,6 +41,7 @@ export async function simulate(
   // Most worlds throw many errors, and only a recorded history needs their stack traces.
   const { stackTraceLimit } = Error;
   if (!options.withTrace) Error.stackTraceLimit = 0;
+  const transitions = watchStates(world);
   try {
     await world.prepare();
     const clients = world.plan.batches.map((batch) => new Client(world, batch));
@@ -66,7 +70,8 @@ export async function simulate(
     Error.stackTraceLimit = stackTraceLimit;
   }
   const { events, elapsed } = time;
-  return { seed, violations: observer.violations, hash: trace.digest(), events, elapsed, tail: trace.tail() };
+  const { violations } = observer;
+  return { seed, violations, hash: trace.digest(), events, elapsed, tail: trace.tail(), transitions };
 }
 
 /** Runs the world of a failed seed again and returns its history, to reproduce the failure. */

@@ -1,5 +1,5 @@
-import type { ClaimedChunk, RunningBatch } from '../../src/batches/claimed/claimed-chunks.ts';
-import { ChunkLines } from '../../src/batches/lines/chunk-lines.ts';
+import { type ClaimedChunk, type RunningBatch, toClaimed } from '../../src/batches/claimed/claimed-chunks.ts';
+import type { WorkEffects } from '../../src/batches/claimed/local-work.ts';
 import { fileInput } from '../../src/batches/lines/line-input.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
 
@@ -19,11 +19,8 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
     priceFactor: 1,
     tier: null,
     input: fileInput(createMemoryBlobs(), 'blob_1'),
-    cancelled: new Set(),
-    calls: new Map(),
+    state: 'running',
     abort: new AbortController(),
-    stopping: false,
-    yielding: false,
     ...change,
   };
 }
@@ -39,17 +36,9 @@ export function claimedChunk(change: {
 }): ClaimedChunk {
   const { batch = runningBatch(), seq = 1, model = 'm', prefix = '', lines = 2, suspect = false } = change;
   const refs = Array.from({ length: lines }, (_, at) => ({ line: seq * 100 + at, offset: 0, length: 0 }));
-  return {
-    chunk: { batchId: batch.id, seq, model, prefix, lines: refs, est: lines, epoch: 1, kills: 0 },
-    model,
-    batch,
-    lines: new ChunkLines(batch.input),
-    todo: [...refs],
-    parked: [],
-    inFlight: 0,
-    remaining: lines,
-    attempts: new Map(),
-    suspect,
-    yielding: false,
-  };
+  const chunk = { batchId: batch.id, seq, model, prefix, lines: refs, est: lines, epoch: 1, kills: 0 };
+  return toClaimed(chunk, model, batch, suspect);
 }
+
+/** Effects of work whose end does not matter. */
+export const noEffects: WorkEffects = { release: () => {}, finish: () => {} };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { noEffects } from '../../../test/support/claimed-chunk.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
@@ -15,7 +16,7 @@ describe('BatchBackoff', () => {
     clock = createManualClock();
     failed = [];
     backoff = new BatchBackoff({
-      work: new LocalWork(clock, () => {}),
+      work: new LocalWork(clock, noEffects),
       clock,
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,

@@ -2,9 +2,20 @@ import type { BatchEndpoint, Chunk, LineRef } from '../../core/batch.ts';
 import type { FrozenPrices } from '../../core/price.ts';
 import type { ServiceTier } from '../../core/service-tier.ts';
 import type { Lease } from '../../store/contract/claim.ts';
-import type { Attempts } from './retry-policy.ts';
-import type { ChunkLines } from '../lines/chunk-lines.ts';
+import { ChunkLines } from '../lines/chunk-lines.ts';
 import type { LineInput } from '../lines/line-input.ts';
+import { type Attempts, noAttempts } from './retry-policy.ts';
+import {
+  after,
+  type BatchState,
+  type ChunkEvent,
+  chunkMachine,
+  type ChunkState,
+  isInFlight,
+  type LineEvent,
+  lineMachine,
+  type LineState,
+} from './states.ts';
 
 /** A batch that this process runs lines of. */
 export interface RunningBatch {
@@ -26,15 +37,9 @@ export interface RunningBatch {
   input: LineInput;
   /** True for single requests that run at once, beside the lines of batches and before them. */
   isInteractive?: boolean;
-  /** Single requests that were cancelled, and the calls of those in flight, by line. */
-  cancelled: Set<number>;
-  calls: Map<number, AbortController>;
+  state: BatchState;
   /** Aborts the calls in flight. */
   abort: AbortController;
-  /** True once no more lines are sent. */
-  stopping: boolean;
-  /** True while no lines are sent: chunks already claimed, and those claimed meanwhile, are released. */
-  yielding: boolean;
 }
 
 /** A leased chunk and its progress. */
@@ -44,33 +49,75 @@ export interface ClaimedChunk {
   /** Id of the model that runs the chunk. */
   model: string;
   batch: RunningBatch;
-  lines: ChunkLines;
-  /** Unsent lines, in dispatch order. */
-  todo: LineRef[];
-  inFlight: number;
-  /** Lines without a result; at zero the chunk is finished. */
-  remaining: number;
-  /** Lines that wait until the model takes requests again, in the order in which they were refused. */
-  parked: LineRef[];
-  /** Attempts by line number, of lines that failed. */
-  attempts: Map<number, Attempts>;
+  /** Text of the lines. */
+  input: ChunkLines;
+  state: ChunkState;
+  lines: ClaimedLine[];
+  /** Queued lines, in the order in which they are sent. */
+  queue: ClaimedLine[];
+  /** Number of lines in each state. */
+  count: Record<LineState, number>;
   /** True for a single line whose owners died (`PoisonSuspects`). */
   suspect: boolean;
-  /** True once no more lines are sent; the chunk is released when the lines in flight have ended. */
-  yielding: boolean;
 }
+
+/** A line of a claimed chunk. */
+export interface ClaimedLine {
+  ref: LineRef;
+  claimed: ClaimedChunk;
+  state: LineState;
+  /** Its failures in this process. */
+  attempts: Attempts;
+  /** Call in flight of a single request, which can be aborted alone. */
+  call: AbortController | null;
+}
+
+/** Returns a leased chunk with all lines queued. @param model id of the model that runs it */
+export function toClaimed(chunk: Chunk, model: string, batch: RunningBatch, suspect: boolean): ClaimedChunk {
+  const claimed: ClaimedChunk = {
+    chunk,
+    model,
+    batch,
+    input: new ChunkLines(batch.input),
+    state: 'open',
+    lines: [],
+    queue: [],
+    count: {
+      queued: chunk.lines.length,
+      sent: 0,
+      'backing off': 0,
+      parked: 0,
+      cancelling: 0,
+      returned: 0,
+      done: 0,
+    },
+    suspect,
+  };
+  for (const ref of chunk.lines)
+    claimed.lines.push({ ref, claimed, state: 'queued', attempts: noAttempts, call: null });
+  claimed.queue.push(...claimed.lines);
+  return claimed;
+}
+
+export const inFlightOf = ({ count }: ClaimedChunk) => count.sent + count.cancelling;
+export const unsentOf = ({ count }: ClaimedChunk) => count.queued + count.parked;
 
 export const leaseOf = ({ batchId, seq, epoch }: Chunk): Lease => ({ batchId, seq, epoch });
 const keyOf = ({ batchId, seq }: { batchId: string; seq: number }) => `${batchId}/${seq}`;
 
-/** Chunks of this process while they have lines to run, and their leases until they are recorded as finished. */
+/**
+ * Chunks of this process while they have lines to run, and their leases until they are recorded as finished. Changes states, and
+ * counts them; `LocalWork` decides which.
+ */
 export class ClaimedChunks {
   #chunks = new Map<string, ClaimedChunk>();
   #leases = new Map<string, Lease>();
   #suspects = new Map<string, ClaimedChunk>();
-  #unsent = new Map<string, number>();
-  #parked = new Map<string, number>();
-  #inFlight = new Map<string, number>();
+  /** Lines of batches by model; interactive requests take no room of theirs. */
+  #unsent = new Counts();
+  #inFlight = new Counts();
+  /** Lines of batches and interactive requests, by model. */
+  #parked = new Counts();
 
   /** All leases, including those of closing chunks and of unrecorded results. */
   get leases(): Lease[] {
@@ -90,34 +137,30 @@ export class ClaimedChunks {
     return [...this.#chunks.values()].filter((claimed) => claimed.batch.id === batchId);
   }
 
-  /** Number of unsent lines of a model. */
+  /** Number of unsent lines of a model. A line that backs off does not count. */
   unsent(model: string): number {
-    return this.#unsent.get(model) ?? 0;
+    return this.#unsent.of(model);
   }
 
   /** Number of unsent lines of a batch. */
   unsentOf(batchId: string): number {
-    return this.ofBatch(batchId).reduce((sum, { todo, parked }) => sum + todo.length + parked.length, 0);
+    return this.ofBatch(batchId).reduce((sum, claimed) => sum + unsentOf(claimed), 0);
   }
 
   inFlight(model: string): number {
-    return this.#inFlight.get(model) ?? 0;
+    return this.#inFlight.of(model);
   }
 
   /** Batches with lines in flight. */
   sending(): Set<string> {
     return new Set(
-      [...this.#chunks.values()].filter(({ inFlight }) => inFlight > 0).map(({ batch }) => batch.id),
+      [...this.#chunks.values()].filter((claimed) => inFlightOf(claimed) > 0).map(({ batch }) => batch.id),
     );
   }
 
   /** Number of lines in flight of all models for which `counts` returns true. */
   totalInFlight(counts: (model: string) => boolean = () => true): number {
-    return [...this.#inFlight].reduce((sum, [model, n]) => sum + (counts(model) ? n : 0), 0);
-  }
-
-  has(claimed: ClaimedChunk): boolean {
-    return this.#chunks.get(keyOf(claimed.chunk)) === claimed;
+    return this.#inFlight.total(counts);
   }
 
   lease(lease: Lease): void {
@@ -138,77 +181,56 @@ export class ClaimedChunks {
     this.#chunks.set(keyOf(claimed.chunk), claimed);
     this.lease(leaseOf(claimed.chunk));
     if (claimed.suspect) this.#suspects.set(keyOf(claimed.chunk), claimed);
-    this.#count(this.#unsent, claimed, claimed.todo.length);
+    if (!claimed.batch.isInteractive) this.#unsent.add(claimed.model, claimed.lines.length);
   }
 
-  /** Removes and returns the next line of a chunk, to send it. */
-  take(claimed: ClaimedChunk): LineRef | undefined {
-    const ref = claimed.todo.shift();
-    if (!ref) return undefined;
-    claimed.inFlight++;
-    this.#count(this.#unsent, claimed, -1);
-    this.#count(this.#inFlight, claimed, 1);
-    return ref;
+  /** True if some line of a model waits until the model takes requests. */
+  hasParked(model: string): boolean {
+    return this.#parked.of(model) > 0;
   }
 
-  /** Counts out a line in flight, with or without a result. */
-  landed(claimed: ClaimedChunk): void {
-    claimed.inFlight--;
-    this.#count(this.#inFlight, claimed, -1);
+  /** @throws Error if the event cannot happen in the line's state */
+  moveLine(line: ClaimedLine, event: LineEvent): void {
+    const state = after(lineMachine, line.state, event);
+    if (!state) throw new Error(`'${event}' happened to a line that is ${line.state}.`);
+    this.#count(line, -1);
+    line.state = state;
+    this.#count(line, 1);
   }
 
-  /** Puts a line back at the front, to be sent again. */
-  putBack(claimed: ClaimedChunk, ref: LineRef): void {
-    if (!this.has(claimed) || claimed.yielding) return;
-    claimed.todo.unshift(ref);
-    this.#count(this.#unsent, claimed, 1);
-  }
-
-  /** Sets a line aside until the model takes requests; meanwhile other lines probe it. */
-  park(claimed: ClaimedChunk, ref: LineRef): void {
-    if (!this.has(claimed) || claimed.batch.stopping || claimed.yielding) return;
-    claimed.parked.push(ref);
-    this.#count(this.#unsent, claimed, 1);
-    this.#count(this.#parked, claimed, 1);
-  }
-
-  /** Queues the parked lines of a model at the end; false if there are none. */
-  unpark(model: string): boolean {
-    if ((this.#parked.get(model) ?? 0) === 0) return false;
-    this.#parked.delete(model);
-    for (const claimed of this.#chunks.values()) {
-      if (claimed.model !== model) continue;
-      claimed.todo.push(...claimed.parked);
-      claimed.parked = [];
-    }
+  /** Returns false if the event cannot happen in the chunk's state. */
+  moveChunk(claimed: ClaimedChunk, event: ChunkEvent): boolean {
+    const state = after(chunkMachine, claimed.state, event);
+    if (!state) return false;
+    claimed.state = state;
+    if (state === 'yielding' || state === 'stopping') return true;
+    if (this.#chunks.get(keyOf(claimed.chunk)) === claimed) this.#chunks.delete(keyOf(claimed.chunk));
+    if (state !== 'finished') this.unlease(leaseOf(claimed.chunk));
     return true;
   }
 
-  /** Drops the unsent lines of a chunk. */
-  clearTodo(claimed: ClaimedChunk): void {
-    if (this.has(claimed)) {
-      this.#count(this.#unsent, claimed, -claimed.todo.length - claimed.parked.length);
-      this.#count(this.#parked, claimed, -claimed.parked.length);
-    }
-    claimed.todo = [];
-    claimed.parked = [];
+  #count({ claimed, state }: ClaimedLine, by: 1 | -1): void {
+    claimed.count[state] += by;
+    if (state === 'parked') this.#parked.add(claimed.model, by);
+    if (claimed.batch.isInteractive) return;
+    if (state === 'queued' || state === 'parked') this.#unsent.add(claimed.model, by);
+    if (isInFlight(state)) this.#inFlight.add(claimed.model, by);
+  }
+}
+
+/** Numbers of lines by model. */
+class Counts {
+  #counts = new Map<string, number>();
+
+  of(model: string): number {
+    return this.#counts.get(model) ?? 0;
   }
 
-  /** Removes a chunk without lines to run; its lease stays until the result is recorded. */
-  retire(claimed: ClaimedChunk): void {
-    if (!this.has(claimed)) return;
-    this.clearTodo(claimed);
-    this.#chunks.delete(keyOf(claimed.chunk));
+  total(counts: (model: string) => boolean): number {
+    return [...this.#counts].reduce((sum, [model, n]) => sum + (counts(model) ? n : 0), 0);
   }
 
-  drop(claimed: ClaimedChunk): void {
-    this.retire(claimed);
-    this.unlease(leaseOf(claimed.chunk));
-  }
-
-  /** Interactive requests take no room of batches, but wait for their model as others do. */
-  #count(counts: Map<string, number>, claimed: ClaimedChunk, by: number): void {
-    if (claimed.batch.isInteractive === true && counts !== this.#parked) return;
-    counts.set(claimed.model, (counts.get(claimed.model) ?? 0) + by);
+  add(model: string, by: number): void {
+    this.#counts.set(model, this.of(model) + by);
   }
 }

@@ -2,18 +2,44 @@ import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
 import { isGroup, type LinePlace } from '../../core/request-group.ts';
 import type { Lease } from '../../store/contract/claim.ts';
-import { type ClaimedChunk, ClaimedChunks, leaseOf, type RunningBatch } from './claimed-chunks.ts';
+import {
+  type ClaimedChunk,
+  ClaimedChunks,
+  type ClaimedLine,
+  leaseOf,
+  type RunningBatch,
+} from './claimed-chunks.ts';
+import {
+  after,
+  type BatchEvent,
+  batchMachine,
+  type ChunkEvent,
+  followingEvent,
+  isInFlight,
+  type LineEvent,
+  lineMachine,
+} from './states.ts';
 
-/** Work of this process: its claimed chunks, and so the batches it runs lines of. Soft state; the store is the authority. */
+/** What the process does when the state of a chunk changes. */
+export interface WorkEffects {
+  /** Releases a lease once the answers of its lines are recorded, so that other processes can claim the chunk. */
+  release: (lease: Lease) => void;
+  /** Records a chunk as finished with the result of its last line. */
+  finish: (claimed: ClaimedChunk) => void;
+}
+
+/**
+ * Work of this process: its claimed chunks, and so the batches it runs lines of. Turns events into the states of `states.ts` and
+ * into effects. Soft state; the store is the authority.
+ */
 export class LocalWork {
   readonly chunks = new ClaimedChunks();
   #clock: Clock;
-  #giveBack: (leases: Lease[]) => void;
+  #effects: WorkEffects;
 
-  /** @param giveBack releases the leases of yielded chunks, so that other processes can claim them */
-  constructor(clock: Clock, giveBack: (leases: Lease[]) => void) {
+  constructor(clock: Clock, effects: WorkEffects) {
     this.#clock = clock;
-    this.#giveBack = giveBack;
+    this.#effects = effects;
   }
 
   batch(id: string): RunningBatch | undefined {
@@ -28,39 +54,92 @@ export class LocalWork {
 
   /** Single requests that this process has sent or will send. */
   requests(): LinePlace[] {
-    return [...this.chunks.all].flatMap(({ batch, chunk }) =>
+    return [...this.chunks.all].flatMap(({ batch, lines }) =>
       isGroup(batch.id)
-        ? chunk.lines
-            .filter(({ line }) => !batch.cancelled.has(line))
-            .map(({ line }) => ({ batchId: batch.id, line }))
+        ? lines.filter(isCancellable).map(({ ref }) => ({ batchId: batch.id, line: ref.line }))
         : [],
     );
+  }
+
+  /** Returns the next line of a chunk, which is in flight from now on. */
+  send(claimed: ClaimedChunk): ClaimedLine | undefined {
+    const line = claimed.queue.shift();
+    if (line) this.chunks.moveLine(line, 'send');
+    return line;
+  }
+
+  /** A line in flight has its result. */
+  answered(line: ClaimedLine): void {
+    this.#land(line, 'answer');
+  }
+
+  /** A line in flight waits until its model takes requests; meanwhile other lines probe it. */
+  park(line: ClaimedLine): void {
+    this.#land(line, waits(line) ? 'park' : 'withdraw');
+  }
+
+  /** A line in flight is queued again after `ms`, before all others of its chunk. @param onRetry called then */
+  backOff(line: ClaimedLine, ms: number, onRetry: () => void): void {
+    if (!waits(line)) return this.#land(line, 'withdraw');
+    this.#land(line, 'back off');
+    this.#clock.after(ms, () => {
+      if (line.state === 'backing off') this.#queue(line.claimed, 'unshift', [line]);
+      onRetry();
+    });
+  }
+
+  /** A line in flight ends without a result here: its chunk goes to another owner. */
+  withdraw(line: ClaimedLine): void {
+    this.yieldChunk(line.claimed);
+    this.#land(line, 'withdraw');
+  }
+
+  /** Queues the parked lines of a model after all others; false if there are none. */
+  unpark(model: string): boolean {
+    if (!this.chunks.hasParked(model)) return false;
+    for (const claimed of this.chunks.all)
+      if (claimed.model === model && claimed.count.parked > 0)
+        this.#queue(
+          claimed,
+          'push',
+          claimed.lines.filter(({ state }) => state === 'parked'),
+        );
+    return true;
+  }
+
+  /** Ends a single request whose result is recorded, and its call. */
+  cancelRequest({ batchId, line: number }: LinePlace): void {
+    for (const claimed of this.chunks.ofBatch(batchId)) {
+      const line = claimed.lines.find(({ ref }) => ref.line === number);
+      if (!line || !isCancellable(line)) continue;
+      this.chunks.moveLine(line, 'cancel');
+      claimed.queue = claimed.queue.filter((each) => each !== line);
+      line.call?.abort(new ApiError('batch_cancelled', 'The request was cancelled.'));
+      this.#settle(claimed);
+    }
   }
 
   /** Sends no more lines of a batch, and aborts its calls after `graceMs`. */
   stopBatch(batchId: string, graceMs: number): void {
     const batch = this.batch(batchId);
-    if (!batch || batch.stopping) return;
-    batch.stopping = true;
-    const chunks = this.chunks.ofBatch(batchId);
-    for (const claimed of chunks) this.chunks.clearTodo(claimed);
+    if (!batch || !move(batch, 'stop')) return;
     const reason = new ApiError('batch_cancelled', 'The batch takes no more results.');
     if (graceMs <= 0) batch.abort.abort(reason);
     else this.#clock.after(graceMs, () => batch.abort.abort(reason));
-    for (const claimed of chunks) this.settle(claimed);
+    for (const claimed of this.chunks.ofBatch(batchId)) this.#end(claimed, 'stop');
   }
 
   /** Sends no more lines of a batch until `resumeBatch`; lines in flight go on. */
   yieldBatch(batchId: string): void {
     const batch = this.batch(batchId);
-    if (!batch || batch.stopping) return;
-    batch.yielding = true;
+    if (!batch || batch.state === 'stopping') return;
+    move(batch, 'yield');
     for (const claimed of this.chunks.ofBatch(batchId)) this.yieldChunk(claimed);
   }
 
   resumeBatch(batchId: string): void {
     const batch = this.batch(batchId);
-    if (batch) batch.yielding = false;
+    if (batch) move(batch, 'resume');
   }
 
   /** Takes over a change of the order of batches. */
@@ -71,10 +150,7 @@ export class LocalWork {
 
   /** Sends no more lines of a chunk, and releases it when its lines in flight have ended. */
   yieldChunk(claimed: ClaimedChunk): void {
-    if (claimed.yielding || claimed.batch.stopping) return;
-    claimed.yielding = true;
-    this.chunks.clearTodo(claimed);
-    this.settle(claimed);
+    this.#end(claimed, 'yield');
   }
 
   /** Yields all chunks whose lease is not in `leases`: other processes have taken them. Lines in flight still count if they end first. */
@@ -84,26 +160,62 @@ export class LocalWork {
       if (!left.has(nameOf(leaseOf(claimed.chunk)))) this.yieldChunk(claimed);
   }
 
-  /** Drops a stopped or yielded chunk that has no line in flight. */
-  settle(claimed: ClaimedChunk): void {
-    if (!(claimed.yielding || claimed.batch.stopping) || claimed.inFlight > 0 || !this.chunks.has(claimed))
-      return;
-    this.chunks.drop(claimed);
-    if (!claimed.batch.stopping) this.#giveBack([leaseOf(claimed.chunk)]);
-  }
-
   /** Aborts a batch's calls and drops its chunks at once. */
   dropBatch(batchId: string, reason: Error): void {
     const batch = this.batch(batchId);
     if (!batch) return;
-    batch.stopping = true;
+    move(batch, 'stop');
     batch.abort.abort(reason);
-    for (const claimed of this.chunks.ofBatch(batchId)) this.chunks.drop(claimed);
+    for (const claimed of this.chunks.ofBatch(batchId)) this.#end(claimed, 'drop');
   }
 
   dropAll(reason: Error): void {
     for (const batch of this.batches()) this.dropBatch(batch.id, reason);
   }
+
+  #queue(claimed: ClaimedChunk, how: 'push' | 'unshift', lines: readonly ClaimedLine[]): void {
+    for (const line of lines) this.chunks.moveLine(line, 'retry');
+    claimed.queue[how](...lines);
+  }
+
+  #land(line: ClaimedLine, event: LineEvent): void {
+    this.chunks.moveLine(line, event);
+    this.#settle(line.claimed);
+  }
+
+  /** Ends the sending of a chunk; its lines that are not in flight are left to the next owner. */
+  #end(claimed: ClaimedChunk, event: ChunkEvent): void {
+    if (!this.chunks.moveChunk(claimed, event)) return;
+    claimed.queue = [];
+    for (const line of claimed.lines)
+      if (after(lineMachine, line.state, 'withdraw') && !isInFlight(line.state))
+        this.chunks.moveLine(line, 'withdraw');
+    this.#settle(claimed);
+  }
+
+  /** Applies what follows for a chunk from the states of its lines. */
+  #settle(claimed: ClaimedChunk): void {
+    const event = followingEvent(claimed.count, claimed.lines.length);
+    if (!event || !this.chunks.moveChunk(claimed, event)) return;
+    if (claimed.state === 'finished') this.#effects.finish(claimed);
+    if (claimed.state === 'released') this.#effects.release(leaseOf(claimed.chunk));
+  }
+}
+
+function isCancellable({ state }: ClaimedLine): boolean {
+  return after(lineMachine, state, 'cancel') !== undefined;
+}
+
+/** True if a line in flight may wait here to be sent again; otherwise the next owner of its chunk sends it. */
+function waits({ state, claimed }: ClaimedLine): boolean {
+  return state === 'sent' && claimed.state === 'open';
+}
+
+/** Returns false if the event cannot happen in the batch's state. */
+function move(batch: RunningBatch, event: BatchEvent): boolean {
+  const state = after(batchMachine, batch.state, event);
+  if (state) batch.state = state;
+  return state !== undefined;
 }
 
 function nameOf({ batchId, seq, epoch }: Lease): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runningBatch } from '../../../test/support/claimed-chunk.ts';
+import { claimedChunk } from '../../../test/support/claimed-chunk.ts';
 import type { ClaimedChunk } from './claimed-chunks.ts';
 import { ClaimedChunks, leaseOf } from './claimed-chunks.ts';
 import { settledMs, PoisonSuspects } from './poison-suspects.ts';
@@ -16,25 +16,9 @@ function setUp(livedMs = settledMs) {
 let seq = 0;
 
 function single(kills: number): ClaimedChunk {
-  const chunk = {
-    batchId: 'batch_a',
-    seq: ++seq,
-    model: 'tiny',
-    prefix: '',
-    lines: [],
-    est: 1,
-    epoch: 1,
-    kills,
-  };
-  return {
-    chunk,
-    batch: runningBatch(),
-    todo: [],
-    parked: [],
-    inFlight: 0,
-    remaining: 1,
-    suspect: kills >= 2,
-  } as unknown as ClaimedChunk;
+  const claimed = claimedChunk({ seq: ++seq, lines: 1, suspect: kills >= 2 });
+  claimed.chunk.kills = kills;
+  return claimed;
 }
 
 describe('suspects', () => {
@@ -71,7 +55,7 @@ describe('suspects', () => {
     const grave = single(3);
     chunks.add(grave);
     expect(suspects.room).toEqual({ minKills: 2, max: 0, mayTakeAlone: false });
-    chunks.retire(grave);
+    chunks.moveChunk(grave, 'complete');
     expect(suspects.room.max).toBe(0);
     chunks.unlease(leaseOf(grave.chunk));
     expect(suspects.room).toEqual({ minKills: 2, max: 6, mayTakeAlone: true });

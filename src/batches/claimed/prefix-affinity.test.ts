@@ -1,19 +1,24 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimedChunk } from '../../../test/support/claimed-chunk.ts';
-import type { ClaimedChunk } from './claimed-chunks.ts';
-import { ClaimedChunks } from './claimed-chunks.ts';
+import { claimedChunk, noEffects } from '../../../test/support/claimed-chunk.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { nextChunk } from '../run/next-line.ts';
+import type { ClaimedChunk, ClaimedChunks, ClaimedLine } from './claimed-chunks.ts';
+import { LocalWork } from './local-work.ts';
 import { PrefixAffinity } from './prefix-affinity.ts';
 
 const unserved = { served: () => 0 };
 const noLeaders = { shouldWait: () => false };
 
 describe('PrefixLanes', () => {
+  let work: LocalWork;
   let chunks: ClaimedChunks;
+  let sent: ClaimedLine[];
   let kind: 'slot' | 'shared';
   let lanes: PrefixAffinity;
   beforeEach(() => {
-    chunks = new ClaimedChunks();
+    work = new LocalWork(createManualClock(), noEffects);
+    ({ chunks } = work);
+    sent = [];
     kind = 'slot';
     lanes = new PrefixAffinity({ prefixCache: () => kind, slots: () => 3 }, chunks);
   });
@@ -30,7 +35,7 @@ describe('PrefixLanes', () => {
   function send(): string | null {
     const next = nextChunk(chunks, 'm', unserved, noLeaders, lanes.snapshot('m'));
     if (!next) return null;
-    chunks.take(next);
+    sent.push(work.send(next)!);
     lanes.sent('m', next.chunk.prefix);
     return next.chunk.prefix;
   }
@@ -43,9 +48,9 @@ describe('PrefixLanes', () => {
   it('stays with a prefix to its end before another takes its slot', () => {
     const [a] = ['a', 'b', 'c', 'd'].map((prefix, at) => add(at + 1, prefix, 2));
     expect([send(), send(), send()]).toEqual(['a', 'b', 'c']);
-    chunks.landed(a!);
+    work.answered(sent.find(({ claimed, state }) => claimed === a && state === 'sent')!);
     expect(send()).toBe('a');
-    chunks.landed(a!);
+    work.answered(sent.find(({ claimed, state }) => claimed === a && state === 'sent')!);
     expect(send()).toBe('d');
   });
 

@@ -1,5 +1,5 @@
 import type { Capacity } from '../../inference/capacity.ts';
-import type { ClaimedChunk, ClaimedChunks } from './claimed-chunks.ts';
+import { type ClaimedChunk, type ClaimedChunks, inFlightOf } from './claimed-chunks.ts';
 
 /** Maximum chunks that are claimed only to give each slot a prefix of its own; each has up to 64 lines. */
 const maxPrefixes = 32;
@@ -60,7 +60,7 @@ export class PrefixAffinity {
   missingChunks(model: string): number {
     if (this.#capacity.prefixCache(model) !== 'slot') return 0;
     let unsent = 0;
-    for (const claimed of this.#chunks.all) if (claimed.model === model && claimed.todo.length > 0) unsent++;
+    for (const claimed of this.#chunks.all) if (claimed.model === model && claimed.queue.length > 0) unsent++;
     return Math.max(0, Math.min(maxPrefixes, this.#capacity.slots(model)) - unsent);
   }
 
@@ -82,12 +82,13 @@ interface PrefixLoad {
 
 const noLoad: Readonly<PrefixLoad> = { inFlight: 0, unsent: 0, perSlot: linesPerSlot.longPrompts };
 
-function addTo(loads: Map<string, PrefixLoad>, { chunk, inFlight, todo }: ClaimedChunk): void {
+function addTo(loads: Map<string, PrefixLoad>, claimed: ClaimedChunk): void {
+  const { chunk, queue } = claimed;
   if (chunk.prefix === '') return;
   const load = loads.get(chunk.prefix) ?? { ...noLoad };
   loads.set(chunk.prefix, load);
-  load.inFlight += inFlight;
-  load.unsent += todo.length;
+  load.inFlight += inFlightOf(claimed);
+  load.unsent += queue.length;
   const promptTokens = chunk.lines.reduce((sum, line) => sum + line.length, 0) / bytesPerToken;
   if (chunk.est > 2 * promptTokens) load.perSlot = linesPerSlot.longAnswers;
 }

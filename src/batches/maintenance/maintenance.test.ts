@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
+import { claimedChunk, noEffects, runningBatch } from '../../../test/support/claimed-chunk.ts';
 import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
@@ -34,11 +34,11 @@ describe('Maintenance', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    work = new LocalWork(clock, () => {});
+    work = new LocalWork(clock, noEffects);
     batch = runningBatch();
     const chunk = claimedChunk({ batch });
     work.chunks.add(chunk);
-    work.chunks.take(chunk);
+    work.send(chunk);
     state = { closing: null, pausedAt: null };
     open = [];
     noMoney = new Map();
@@ -110,16 +110,16 @@ describe('Maintenance', () => {
 
   it('leaves a batch alone that runs, and one whose last line was recorded', async () => {
     await clock.advance(500);
-    expect(batch.stopping).toBe(false);
+    expect(batch.state).toBe('running');
     state = { closing: 'completed' };
     await clock.advance(500);
-    expect(batch.stopping).toBe(false);
+    expect(batch.state).toBe('running');
   });
 
   it('lets the calls of a cancelled batch continue for its grace period', async () => {
     state = { closing: 'cancelled', acceptUntil: clock.now() + 2_000 };
     await clock.advance(500);
-    expect([batch.stopping, batch.abort.signal.aborted]).toEqual([true, false]);
+    expect([batch.state, batch.abort.signal.aborted]).toEqual(['stopping', false]);
     await clock.advance(1_499);
     expect(batch.abort.signal.aborted).toBe(false);
     await clock.advance(1);
@@ -138,10 +138,10 @@ describe('Maintenance', () => {
   it('sends nothing more of a batch that was paused elsewhere, and lets its calls land', async () => {
     state = { closing: null, pausedAt: clock.now() };
     await clock.advance(60_000);
-    expect([batch.stopping, batch.yielding, batch.abort.signal.aborted]).toEqual([false, true, false]);
+    expect([batch.state, batch.abort.signal.aborted]).toEqual(['yielding', false]);
     state = { closing: null, pausedAt: null };
     await clock.advance(500);
-    expect(batch.yielding).toBe(false);
+    expect(batch.state).toBe('running');
   });
 
   it('drops a single request that has a result, and no line of a batch', async () => {
@@ -256,10 +256,10 @@ describe('Maintenance', () => {
   it('yields the chunks of a disabled org, and takes them up again', async () => {
     state = { closing: null, pausedAt: null, isBudgetUsedUp: false, isOrgDisabled: true };
     await clock.advance(500);
-    expect(batch.yielding).toBe(true);
+    expect(batch.state).toBe('yielding');
     state = { ...state, isOrgDisabled: false };
     await clock.advance(500);
-    expect(batch.yielding).toBe(false);
+    expect(batch.state).toBe('running');
   });
 
   it('backs off during a database outage, and continues after it', async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
+import { claimedChunk, noEffects, runningBatch } from '../../../test/support/claimed-chunk.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import type { BatchPause } from '../../core/controls.ts';
 import { createCatalog } from '../../core/model.ts';
@@ -25,7 +25,7 @@ describe('Demand', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    work = new LocalWork(clock, () => {});
+    work = new LocalWork(clock, noEffects);
     recorder = { hasRoom: true };
     affinity = { missingChunks: () => 0 };
     room = 8;
@@ -133,7 +133,7 @@ describe('Demand', () => {
   it('does not take an org whose lines wait for a server as one without claimed lines', () => {
     const parked = claimedChunk({ seq: 1, batch: runningBatch({ id: 'b', orgId: 'small' }), lines: 1 });
     work.chunks.add(parked);
-    work.chunks.park(parked, work.chunks.take(parked)!);
+    work.park(work.send(parked)!);
     expect(demand.wanted()).toMatchObject([{ claimedDue: { small: 0 } }]);
   });
 
@@ -161,7 +161,7 @@ describe('Demand', () => {
     expect([demand.limit('m'), demand.room('m')]).toEqual([3, 3]);
     const claimed = claimedChunk({ lines: 4 });
     work.chunks.add(claimed);
-    work.chunks.take(claimed);
+    work.send(claimed);
     expect(demand.room('m')).toBe(2);
     room = 1;
     expect(demand.room('m')).toBe(1);
@@ -202,15 +202,11 @@ describe('Demand', () => {
       room = 1;
       expect(isForOthers()).toBe(false);
       room = 0;
-      claimed.inFlight = 1;
+      claimed.count.sent = 1;
       expect(isForOthers()).toBe(false);
-      claimed.inFlight = 0;
-      claimed.attempts.set(100, noAttempts);
-      expect(isForOthers()).toBe(true);
-      claimed.attempts.set(100, {
-        ...noAttempts,
-        last: { at: 0, answers: 0, breaks: 0, upstreamMessage: undefined },
-      });
+      claimed.count.sent = 0;
+      const last = { at: 0, answers: 0, breaks: 0, upstreamMessage: undefined };
+      claimed.lines[0]!.attempts = { ...noAttempts, last };
       expect(isForOthers()).toBe(false);
       // One that died is known to be dead by then.
       await clock.advance(34_999);
@@ -219,7 +215,7 @@ describe('Demand', () => {
       expect(isForOthers()).toBe(true);
       others.send = false;
       expect(isForOthers()).toBe(false);
-      claimed.attempts.clear();
+      claimed.lines[0]!.attempts = noAttempts;
       expect(isForOthers()).toBe(true);
       waiting = null;
       expect(isForOthers()).toBe(false);

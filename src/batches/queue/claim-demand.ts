@@ -7,7 +7,7 @@ import type { Peers } from '../../inference/peers.ts';
 import type { Controls } from '../../operator/controls.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
-import type { ClaimedChunk } from '../claimed/claimed-chunks.ts';
+import { type ClaimedChunk, inFlightOf, unsentOf } from '../claimed/claimed-chunks.ts';
 import type { PrefixAffinity } from '../claimed/prefix-affinity.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
@@ -112,13 +112,14 @@ export class ClaimDemand {
   }
 
   /** True if this process should release the chunk: its model does not run here, is unavailable, or an operator paused it. */
-  isForOthers({ model, batch, attempts, inFlight }: ClaimedChunk, models: ReadonlySet<string>): boolean {
+  isForOthers(claimed: ClaimedChunk, models: ReadonlySet<string>): boolean {
     const { capacity, peers, controls } = this.#deps;
+    const { model, batch, lines } = claimed;
     if (!models.has(model) || controls.pausing(batch.orgId, model)) return true;
     const cause = capacity.waiting(model);
     if (!cause || this.room(model) > 0 || !this.onlyProbes(model)) return false;
     // A release loses the attempts of its lines: a line that always fails would never end.
-    const isUntried = inFlight === 0 && [...attempts.values()].every(({ last }) => last === null);
+    const isUntried = inFlightOf(claimed) === 0 && lines.every(({ attempts }) => attempts.last === null);
     return isUntried || (this.#lasts(cause, peersCurrentMs) && peers.isAvailableElsewhere(model));
   }
 
@@ -171,8 +172,8 @@ export class ClaimDemand {
   #claimedDue(model: string): Map<string, number> {
     const least = new Map<string, number>();
     for (const claimed of this.#deps.work.chunks.all) {
-      const { batch, todo, parked } = claimed;
-      if (claimed.model !== model || todo.length + parked.length === 0) continue;
+      const { batch } = claimed;
+      if (claimed.model !== model || unsentOf(claimed) === 0) continue;
       least.set(batch.orgId, Math.min(least.get(batch.orgId) ?? Number.POSITIVE_INFINITY, batch.due));
     }
     return least;

@@ -6,8 +6,7 @@ import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { ClaimDemand } from './claim-demand.ts';
 import type { Fairness } from './fairness.ts';
-import { type ClaimedChunk, leaseOf, type RunningBatch } from '../claimed/claimed-chunks.ts';
-import { ChunkLines } from '../lines/chunk-lines.ts';
+import { type ClaimedChunk, leaseOf, type RunningBatch, toClaimed } from '../claimed/claimed-chunks.ts';
 import { fileInput, groupInput, type LineInput } from '../lines/line-input.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
@@ -196,7 +195,7 @@ export class Claimer {
   /** Ids of the batches not to claim: in back-off, stopping or yielding. */
   #exceptions(): string[] {
     const { backoff, work } = this.#deps;
-    const ending = work.batches().filter((batch) => batch.stopping || batch.yielding);
+    const ending = work.batches().filter(({ state }) => state !== 'running');
     return [...new Set([...backoff.waiting, ...ending.map(({ id }) => id)])];
   }
 
@@ -228,7 +227,7 @@ export class Claimer {
     const before = [...work.chunks.all];
     for (const chunk of chunks) {
       const batch = this.#toRunning(batches.get(chunk.batchId)!);
-      if (!batch || batch.stopping || batch.yielding) back.push(chunk);
+      if (batch?.state !== 'running') back.push(chunk);
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
       else {
         const each = this.#toClaimed(chunk, batch);
@@ -239,8 +238,8 @@ export class Claimer {
     }
     fairness.setWorking(work.chunks.all);
     await readAhead(
-      claimed.map(({ lines, todo }) => ({ lines, refs: todo })),
-      before,
+      claimed.map(({ input, chunk }) => ({ lines: input, refs: chunk.lines })),
+      before.map(({ input }) => ({ lines: input })),
     );
     dispatch();
     if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
@@ -250,19 +249,7 @@ export class Claimer {
   }
 
   #toClaimed(chunk: Chunk, batch: RunningBatch): ClaimedChunk {
-    return {
-      chunk,
-      model: this.#deps.catalog.idOf(chunk.model),
-      batch,
-      lines: new ChunkLines(batch.input),
-      todo: [...chunk.lines],
-      inFlight: 0,
-      remaining: chunk.lines.length,
-      parked: [],
-      attempts: new Map(),
-      suspect: chunk.kills >= suspectKills,
-      yielding: false,
-    };
+    return toClaimed(chunk, this.#deps.catalog.idOf(chunk.model), batch, chunk.kills >= suspectKills);
   }
 
   /** Returns the running batch, updated or new; undefined if its input is gone. */
@@ -281,11 +268,8 @@ export class Claimer {
       ...batch,
       priced: Object.keys(claimed.prices),
       input,
-      cancelled: new Set(),
-      calls: new Map(),
+      state: 'running',
       abort: new AbortController(),
-      stopping: false,
-      yielding: false,
     };
   }
 

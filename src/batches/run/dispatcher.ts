@@ -1,9 +1,7 @@
-import type { LineRef } from '../../core/batch.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
-import type { ClaimedChunk, RunningBatch } from '../claimed/claimed-chunks.ts';
+import type { ClaimedChunk, ClaimedLine, RunningBatch } from '../claimed/claimed-chunks.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
-import type { PoisonSuspects } from '../claimed/poison-suspects.ts';
 import type { PrefixAffinity } from '../claimed/prefix-affinity.ts';
 import type { ClaimDemand } from '../queue/claim-demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
@@ -20,7 +18,6 @@ import type { Throughput } from './throughput.ts';
 
 export interface DispatcherDeps extends BatchContext {
   work: LocalWork;
-  suspects: PoisonSuspects;
   demand: ClaimDemand;
   fairness: Fairness;
   warmup: PrefixWarmup;
@@ -66,7 +63,7 @@ export class Dispatcher {
     // After a suspension, the process does not know yet which leases it has lost.
     if (this.#stopped || !holdsLeases()) return;
     for (const model of demand.models()) {
-      if (capacity.waiting(model) === null) work.chunks.unpark(model);
+      if (capacity.waiting(model) === null) work.unpark(model);
       if (!slots.isAsking(model)) this.#send(model, demand.room(model));
       if (demand.wants(model)) fetch();
     }
@@ -94,7 +91,7 @@ export class Dispatcher {
       fallbacks.length === 0 || priced.some((name) => fallbacks.includes(catalog.idOf(name)));
     const mayRun = (batch: RunningBatch) => controls.pausing(batch.orgId, model) === null && isPriced(batch);
     const next = () => nextChunk(work.chunks, model, times, warmup, prefixes, mayRun);
-    const claimed = next() ?? (work.chunks.unpark(model) ? next() : undefined);
+    const claimed = next() ?? (work.unpark(model) ? next() : undefined);
     if (!claimed) return false;
     // The configuration has changed: the name now means another model, or none.
     if (catalog.idOf(claimed.chunk.model) !== model) {
@@ -109,33 +106,31 @@ export class Dispatcher {
     const { prefix } = claimed.chunk;
     const shouldWait = warmup.shouldWait(model, prefix) || (prefixes?.inFlight(claimed) ?? 0) > 0;
     if (shouldWait && demand.wants(model)) return false;
-    const ref = work.chunks.take(claimed);
-    if (!ref) return false;
+    const line = work.send(claimed);
+    if (!line) return false;
     const settle = times.charge(claimed.batch, tokensPerLine(claimed.chunk));
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
-    this.#start(claimed, ref, settle);
+    this.#start(line, settle);
     return true;
   }
 
   /** Sends all lines of a chunk at once, whatever room batches have. */
   sendNow(claimed: ClaimedChunk): void {
-    const { chunks } = this.#deps.work;
-    for (let ref = chunks.take(claimed); ref; ref = chunks.take(claimed)) this.#start(claimed, ref, () => {});
+    const { work } = this.#deps;
+    for (let line = work.send(claimed); line; line = work.send(claimed)) this.#start(line, () => {});
   }
 
-  #start(claimed: ClaimedChunk, ref: LineRef, settle: SentLine['settle']): void {
-    const { work, demand, budgets, throughput, recentRuns } = this.#deps;
-    const { model, batch } = claimed;
+  #start(line: ClaimedLine, settle: SentLine['settle']): void {
+    const { demand, budgets, throughput, recentRuns } = this.#deps;
+    const { chunk, model, batch } = line.claimed;
     throughput.sent(model);
     demand.starting(model, 1);
-    const reservation = budgets.reserve(batch, () => estimatedLineCost(claimed.chunk, ref, batch));
-    void this.#runner.run({ claimed, ref, reservation, settle }).finally(() => {
+    const reservation = budgets.reserve(batch, () => estimatedLineCost(chunk, line.ref, batch));
+    void this.#runner.run({ line, reservation, settle }).finally(() => {
       reservation.release();
-      work.chunks.landed(claimed);
       throughput.landed(model);
       recentRuns.landed(batch.id);
-      work.settle(claimed);
       this.dispatch();
     });
   }

@@ -1,6 +1,5 @@
 import { noReservation, type Reservation } from '../../accounts/reservations.ts';
 import { backoffMs } from '../../base/backoff.ts';
-import type { LineRef } from '../../core/batch.ts';
 import type { CallTrace } from '../../core/call-trace.ts';
 import { familyOf } from '../../core/key-family.ts';
 import { addFailure, type LineRun } from '../../core/line.ts';
@@ -10,18 +9,9 @@ import type { LineResult } from '../../store/contract/results.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
 import type { BatchContext, FinishAnswer } from '../batch-context.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
-import { type ClaimedChunk, leaseOf } from '../claimed/claimed-chunks.ts';
+import type { ClaimedChunk, ClaimedLine } from '../claimed/claimed-chunks.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
-import { poisonKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
-import {
-  afterFailure,
-  afterRefusal,
-  type Attempts,
-  isMessageRepeated,
-  isPassed,
-  isSpent,
-  noAttempts,
-} from '../claimed/retry-policy.ts';
+import { afterFailure, afterRefusal, isMessageRepeated, isPassed, isSpent } from '../claimed/retry-policy.ts';
 import { lostInputMessage } from '../lines/chunk-lines.ts';
 import { asApiError, isStorageUnavailable, lineBackoff, QuotedError } from '../lines/line-errors.ts';
 import { failedResult, outputResult } from '../lines/line-result.ts';
@@ -33,8 +23,7 @@ import type { Throughput } from './throughput.ts';
 
 /** A line in flight. */
 export interface SentLine {
-  claimed: ClaimedChunk;
-  ref: LineRef;
+  line: ClaimedLine;
   /** Budget that it holds. */
   reservation: Reservation;
   /** Corrects the charge for its org's share to the tokens that it used. */
@@ -53,11 +42,10 @@ export interface LineOutcomesDeps extends Pick<
   'capacity' | 'clock' | 'time' | 'random' | 'log' | 'finishAnswer'
 > {
   work: LocalWork;
-  suspects: PoisonSuspects;
   demand: Pick<ClaimDemand, 'answered'>;
   warmup: Pick<PrefixWarmup, 'answered' | 'failed'>;
   throughput: Pick<Throughput, 'answered'>;
-  recorder: Pick<Recorder, 'add' | 'finish'>;
+  recorder: Pick<Recorder, 'add'>;
   backoff: Pick<BatchBackoff, 'add'>;
   /** Sends more lines. */
   dispatch: () => void;
@@ -72,57 +60,53 @@ export class LineOutcomes {
   }
 
   answered(
-    { claimed, ref, reservation, settle }: SentLine,
-    line: BatchLine,
+    { line, reservation, settle }: SentLine,
+    request: BatchLine,
     answer: LineAnswer,
     begun: BegunAttempt,
   ): void {
+    const { claimed, ref } = line;
     const { batch, chunk, model } = claimed;
     settle(answer.usage.inputTokens + answer.usage.outputTokens);
-    const { made, failures } = claimed.attempts.get(ref.line) ?? noAttempts;
+    const { made, failures } = line.attempts;
     const run = { ...this.#runOf(begun), ...(failures.length > 0 && { failures }) };
     // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
-    const finished = this.#finished(claimed, line, { answer: answer.body });
+    const finished = this.#finished(claimed, request, { answer: answer.body });
     const whole = { body: finished.answer ?? answer.body, usage: answer.usage };
-    const output = outputResult(batch, ref.line, line.customId, paid, whole, made + 1, run);
+    const output = outputResult(batch, ref.line, request.customId, paid, whole, made + 1, run);
     const result = { ...output, rows: finished.rows };
     reservation.charge(ceilCost(result.cost));
-    this.#resolve(claimed, ref, result, reservation);
+    this.#resolve(line, result, reservation);
     this.#deps.warmup.answered(model, chunk.prefix);
   }
 
   /** Completes the answer of a single request, which has rows to store. */
   #finished(
     { batch: { orgId, keyId, keyFamily, tier, endpoint } }: ClaimedChunk,
-    line: BatchLine,
+    request: BatchLine,
     outcome: Parameters<FinishAnswer>[2],
   ): ReturnType<FinishAnswer> {
     const { finishAnswer, time } = this.#deps;
     if (tier === null || !finishAnswer) return { rows: {} };
-    const request = { orgId, keyId: familyOf({ keyId, keyFamily }), tier, endpoint, now: time.now() };
-    return finishAnswer(request, line, outcome);
+    const asked = { orgId, keyId: familyOf({ keyId, keyFamily }), tier, endpoint, now: time.now() };
+    return finishAnswer(asked, request, outcome);
   }
 
-  /** Ends a line that was cancelled: another result is recorded. */
-  dropped({ claimed, ref, settle }: SentLine): void {
-    settle(0);
-    this.#deps.warmup.failed(claimed.model, claimed.chunk.prefix);
-    this.#ended(claimed, ref);
-  }
-
-  failed(sent: SentLine, line: BatchLine, thrown: unknown, begun: BegunAttempt): void {
-    const { capacity, clock, random, log, warmup } = this.#deps;
-    const { claimed, ref, settle } = sent;
+  failed(sent: SentLine, request: BatchLine, thrown: unknown, begun: BegunAttempt): void {
+    const { work, capacity, clock, random, log, warmup } = this.#deps;
+    const { line, settle } = sent;
+    const { claimed, ref, attempts: before } = line;
     const { batch, chunk } = claimed;
     if (isStorageUnavailable(thrown)) return void this.unreadable(sent, thrown);
     warmup.failed(claimed.model, chunk.prefix);
     // The line was not served; it is charged again when it is sent again.
     settle(0);
-    if (batch.abort.signal.aborted) return;
+    // The result of a cancelled request is recorded.
+    if (line.state === 'cancelling') return this.#ended(line);
+    if (batch.abort.signal.aborted) return work.withdraw(line);
     const error = asApiError(thrown);
     if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
-    const before = claimed.attempts.get(ref.line) ?? noAttempts;
     const isRefusal = error.blame.scope !== 'request' && error.blame.certain;
     const count = isRefusal ? afterRefusal : afterFailure;
     const run = this.#runOf(begun);
@@ -130,20 +114,20 @@ export class LineOutcomes {
     const outcomes = capacity.outcomes(claimed.model);
     const counted = count(before, error, clock.monotonic(), outcomes);
     const attempts = { ...counted, failures };
-    claimed.attempts.set(ref.line, attempts);
+    line.attempts = attempts;
     if (isSpent(attempts) || !error.blame.retry) {
       // A message that repeats for one request is about the request.
       const reported = isMessageRepeated(before, error) ? new QuotedError(error) : error;
       const record = { ...run, failures };
       const { made } = attempts;
-      const result = failedResult(batch, ref.line, line.customId, chunk.model, reported, made, record);
-      const { rows } = this.#finished(claimed, line, { error: reported });
-      return this.#resolve(claimed, ref, { ...result, rows });
+      const result = failedResult(batch, ref.line, request.customId, chunk.model, reported, made, record);
+      const { rows } = this.#finished(claimed, request, { error: reported });
+      return this.#resolve(line, { ...result, rows });
     }
-    if (isRefusal) return this.#refused(claimed, ref, attempts, isPassed(before, outcomes));
+    if (isRefusal) return this.#refused(line, isPassed(before, outcomes));
     const pause = backoffMs(attempts.made, lineBackoff, random.float());
     // The pause includes the time that the failure took.
-    this.#again(claimed, ref, Math.max(0, begun.sentAt + pause - clock.monotonic()));
+    this.#again(line, Math.max(0, begun.sentAt + pause - clock.monotonic()));
   }
 
   /** Record of an attempt that ends now. */
@@ -154,11 +138,12 @@ export class LineOutcomes {
   }
 
   /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */
-  unreadable({ claimed, settle }: SentLine, error: unknown): Promise<void> {
-    const { warmup, backoff } = this.#deps;
-    const { model, chunk, batch } = claimed;
+  unreadable({ line, settle }: SentLine, error: unknown): Promise<void> {
+    const { work, warmup, backoff } = this.#deps;
+    const { model, chunk, batch } = line.claimed;
     warmup.failed(model, chunk.prefix);
     settle(0);
+    work.withdraw(line);
     return backoff.add(batch.id, error, lostInputMessage(error));
   }
 
@@ -166,37 +151,29 @@ export class LineOutcomes {
    * Makes the line wait until the model takes requests. If it takes others, the line backs off alone, longer each time: sent first after
    * each pause of the model, it would limit them to one request a pause.
    */
-  #refused(claimed: ClaimedChunk, ref: LineRef, attempts: Attempts, isOvertaken: boolean): void {
+  #refused(line: ClaimedLine, isOvertaken: boolean): void {
     const { work, capacity, random } = this.#deps;
-    if (!isOvertaken && capacity.waiting(claimed.model) !== null) return work.chunks.park(claimed, ref);
-    const pauses = attempts.pauses + 1;
-    claimed.attempts.set(ref.line, { ...attempts, pauses });
-    this.#again(claimed, ref, backoffMs(pauses, lineBackoff, random.float()));
+    if (!isOvertaken && capacity.waiting(line.claimed.model) !== null) return work.park(line);
+    const pauses = line.attempts.pauses + 1;
+    line.attempts = { ...line.attempts, pauses };
+    this.#again(line, backoffMs(pauses, lineBackoff, random.float()));
   }
 
-  #again(claimed: ClaimedChunk, ref: LineRef, ms: number): void {
-    this.#deps.clock.after(ms, () => {
-      if (!claimed.batch.stopping) this.#deps.work.chunks.putBack(claimed, ref);
-      this.#deps.dispatch();
-    });
+  #again(line: ClaimedLine, ms: number): void {
+    this.#deps.work.backOff(line, ms, this.#deps.dispatch);
   }
 
-  #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult, reservation = noReservation): void {
+  #resolve(line: ClaimedLine, result: LineResult, reservation = noReservation): void {
     const { recorder, demand, throughput } = this.#deps;
+    const { model, chunk } = line.claimed;
     recorder.add(result, reservation);
-    demand.answered(claimed.model);
-    throughput.answered(claimed.model, tokensPerLine(claimed.chunk));
-    this.#ended(claimed, ref);
+    demand.answered(model);
+    throughput.answered(model, tokensPerLine(chunk));
+    this.#ended(line);
   }
 
-  /** Finishes the chunk with its last line. */
-  #ended(claimed: ClaimedChunk, ref: LineRef): void {
-    const { recorder, work, suspects } = this.#deps;
-    claimed.lines.forget(ref.line);
-    claimed.remaining--;
-    if (claimed.remaining !== 0) return;
-    work.chunks.retire(claimed);
-    if (claimed.suspect && claimed.chunk.kills < poisonKills) suspects.answered();
-    recorder.finish(leaseOf(claimed.chunk));
+  #ended(line: ClaimedLine): void {
+    line.claimed.input.forget(line.ref.line);
+    this.#deps.work.answered(line);
   }
 }

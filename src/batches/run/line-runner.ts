@@ -1,6 +1,5 @@
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import { onAbort } from '../../base/on-abort.ts';
-import type { LineRef } from '../../core/batch.ts';
 import { type CallTrace, toCallFields } from '../../core/call-trace.ts';
 import { ApiError, permanent } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
@@ -8,7 +7,7 @@ import { isGroup, lineRequestId } from '../../core/request-group.ts';
 import type { LineCall } from '../../inference/inference.ts';
 import { prepareWithBody, type BatchLine } from '../../wire/batch/read-line.ts';
 import type { BatchContext } from '../batch-context.ts';
-import type { ClaimedChunk, RunningBatch } from '../claimed/claimed-chunks.ts';
+import type { ClaimedChunk, ClaimedLine } from '../claimed/claimed-chunks.ts';
 import { poisonKills } from '../claimed/poison-suspects.ts';
 import { noAttempts } from '../claimed/retry-policy.ts';
 import { asApiError } from '../lines/line-errors.ts';
@@ -17,7 +16,7 @@ import type { LineOutcomes, SentLine } from './line-outcomes.ts';
 
 export interface LineRunnerDeps extends BatchContext {
   demand: Pick<ClaimDemand, 'starting'>;
-  outcomes: Pick<LineOutcomes, 'answered' | 'failed' | 'unreadable' | 'dropped'>;
+  outcomes: Pick<LineOutcomes, 'answered' | 'failed' | 'unreadable'>;
 }
 
 /** Concurrent lines with files, if of the maximum size; one org gets at most half. */
@@ -46,13 +45,9 @@ export class LineRunner {
   /** Makes one attempt; the line counts as starting until the engine counts it. */
   async run(sent: SentLine): Promise<void> {
     const { demand, outcomes, inference, clock } = this.#deps;
-    const { claimed, ref } = sent;
+    const { ref, claimed, attempts } = sent.line;
     const { chunk, model, batch } = claimed;
-    if (batch.cancelled.has(ref.line)) {
-      outcomes.dropped(sent);
-      return demand.starting(model, -1);
-    }
-    const line = await claimed.lines
+    const line = await claimed.input
       .read(ref)
       .catch((error: unknown) => void outcomes.unreadable(sent, error));
     if (!line) return demand.starting(model, -1);
@@ -70,11 +65,11 @@ export class LineRunner {
     demand.starting(model, -1);
     if (!ready) return;
     const { orgId, weight, priced, expiresAt: deadline, isInteractive = false } = batch;
-    const call = isGroup(batch.id) ? this.#callOf(batch, ref) : null;
+    const call = isGroup(batch.id) ? beginCall(sent.line) : null;
     const trace = this.#traceFor();
     const begun = { sentAt, trace };
-    const attempts = claimed.attempts.get(ref.line);
-    const attempt = (attempts ?? noAttempts).made + 1;
+    const attempt = attempts.made + 1;
+    const isRepeat = attempts !== noAttempts;
     try {
       const answer = await inference.runLine({
         model: ready.model,
@@ -86,35 +81,20 @@ export class LineRunner {
         prefix: chunk.prefix,
         deadline,
         // A failure is settled for lines only, by a trial request.
-        isInteractive: isInteractive && attempts === undefined,
-        isRepeat: attempts !== undefined,
+        isInteractive: isInteractive && !isRepeat,
+        isRepeat,
         signal: call?.signal ?? batch.abort.signal,
         trace,
       });
       outcomes.answered(sent, line, answer, begun);
       this.#noteCall(sent, attempt, trace);
     } catch (error) {
-      if (batch.cancelled.has(ref.line)) outcomes.dropped(sent);
-      else outcomes.failed(sent, line, error, begun);
+      outcomes.failed(sent, line, error, begun);
       this.#noteCall(sent, attempt, trace, error);
     } finally {
       ready.leave();
       call?.end();
     }
-  }
-
-  /** Call of a single request, which can be cancelled alone. */
-  #callOf({ abort, calls }: RunningBatch, { line }: LineRef): { signal: AbortSignal; end: () => void } {
-    const controller = new AbortController();
-    calls.set(line, controller);
-    const forget = onAbort(abort.signal, () => controller.abort(abort.signal.reason));
-    return {
-      signal: controller.signal,
-      end() {
-        forget();
-        calls.delete(line);
-      },
-    };
   }
 
   #traceFor(): CallTrace {
@@ -123,7 +103,12 @@ export class LineRunner {
   }
 
   /** Logs an attempt, and records its span. */
-  #noteCall({ claimed, ref }: SentLine, attempt: number, trace: CallTrace, failure?: unknown): void {
+  #noteCall(
+    { line: { claimed, ref } }: SentLine,
+    attempt: number,
+    trace: CallTrace,
+    failure?: unknown,
+  ): void {
     const { batch } = claimed;
     const { log, tracer } = this.#deps;
     const code = failure === undefined ? undefined : asApiError(failure).code;
@@ -172,4 +157,20 @@ export class LineRunner {
       throw error;
     }
   }
+}
+
+/** Begins the call of a single request, which can be cancelled alone. */
+function beginCall(line: ClaimedLine): { signal: AbortSignal; end: () => void } {
+  const { abort } = line.claimed.batch;
+  const call = new AbortController();
+  line.call = call;
+  if (line.state === 'cancelling') call.abort();
+  const forget = onAbort(abort.signal, () => call.abort(abort.signal.reason));
+  return {
+    signal: call.signal,
+    end() {
+      forget();
+      line.call = null;
+    },
+  };
 }

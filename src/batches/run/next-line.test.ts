@@ -1,21 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
-import { ClaimedChunks } from '../claimed/claimed-chunks.ts';
+import { claimedChunk, noEffects, runningBatch } from '../../../test/support/claimed-chunk.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
+import type { ClaimedChunks } from '../claimed/claimed-chunks.ts';
+import { LocalWork } from '../claimed/local-work.ts';
 import { nextChunk } from './next-line.ts';
 
 const unserved = { served: () => 0 };
 const noLeaders = { shouldWait: () => false };
 
 describe('nextChunk', () => {
+  let work: LocalWork;
   let chunks: ClaimedChunks;
   beforeEach(() => {
-    chunks = new ClaimedChunks();
+    work = new LocalWork(createManualClock(), noEffects);
+    ({ chunks } = work);
   });
 
-  it('takes only lines of the model, that are there, of batches that go on', () => {
+  it('takes only lines of the model that are there, of chunks that send', () => {
     chunks.add(claimedChunk({ seq: 1, model: 'other' }));
     chunks.add(claimedChunk({ seq: 2, lines: 0 }));
-    chunks.add(claimedChunk({ seq: 3, batch: runningBatch({ id: 'batch_2', stopping: true }) }));
+    const yielding = claimedChunk({ seq: 3 });
+    work.chunks.add(yielding);
+    work.yieldChunk(yielding);
     expect(nextChunk(chunks, 'm', unserved, noLeaders)).toBeUndefined();
     const good = claimedChunk({ seq: 4 });
     chunks.add(good);
@@ -29,7 +35,7 @@ describe('nextChunk', () => {
     for (const each of [rich, late, soon]) chunks.add(each);
     const served = (orgId: string) => (orgId === 'rich' ? 2 : 1);
     expect(nextChunk(chunks, 'm', { served }, noLeaders)).toBe(soon);
-    chunks.clearTodo(soon);
+    work.yieldChunk(soon);
     expect(nextChunk(chunks, 'm', { served }, noLeaders)).toBe(late);
   });
 
@@ -37,7 +43,7 @@ describe('nextChunk', () => {
     for (const seq of [1, 2, 3]) chunks.add(claimedChunk({ seq }));
     const taken = Array.from({ length: 6 }, () => {
       const next = nextChunk(chunks, 'm', unserved, noLeaders)!;
-      chunks.take(next);
+      work.send(next);
       return next.chunk.seq;
     });
     expect(taken).toEqual([1, 2, 3, 1, 2, 3]);
@@ -50,7 +56,7 @@ describe('nextChunk', () => {
     chunks.add(free);
     const leaders = { shouldWait: (_model: string, prefix: string) => prefix === 'cold' };
     expect(nextChunk(chunks, 'm', unserved, leaders)).toBe(free);
-    chunks.clearTodo(free);
+    work.yieldChunk(free);
     expect(nextChunk(chunks, 'm', unserved, leaders)).toBe(following);
   });
 });

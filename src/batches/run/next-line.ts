@@ -1,6 +1,11 @@
 import { compareUrgency } from '../../core/urgency.ts';
 import type { VirtualTimes } from '../queue/fairness.ts';
-import type { ClaimedChunk, ClaimedChunks, RunningBatch } from '../claimed/claimed-chunks.ts';
+import {
+  type ClaimedChunk,
+  type ClaimedChunks,
+  inFlightOf,
+  type RunningBatch,
+} from '../claimed/claimed-chunks.ts';
 import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 
@@ -20,7 +25,7 @@ export function nextChunk(
   let best: ClaimedChunk | undefined;
   let bestWaits = false;
   for (const candidate of chunks.all) {
-    if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
+    if (candidate.model !== model || candidate.queue.length === 0) continue;
     if (prefixes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
     const waits = warmup.shouldWait(model, candidate.chunk.prefix);
     if (best && (waits === bestWaits ? !comesBefore(candidate, best) : waits)) continue;
@@ -37,7 +42,7 @@ export function nextChunk(
         ? prefixes.inFlight(a) - prefixes.inFlight(b) ||
           Number(prefixes.isCold(a)) - Number(prefixes.isCold(b))
         : 0) ||
-      a.inFlight - b.inFlight ||
+      inFlightOf(a) - inFlightOf(b) ||
       a.chunk.seq - b.chunk.seq;
     return order < 0;
   }
