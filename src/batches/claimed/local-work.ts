@@ -20,7 +20,7 @@ import {
   lineMachine,
 } from './states.ts';
 
-/** What the process does when the state of a chunk changes. */
+/** Actions of the process that follow from a new state of a chunk. */
 export interface WorkEffects {
   /** Releases a lease once the answers of its lines are recorded, so that other processes can claim the chunk. */
   release: (lease: Lease) => void;

@@ -1,4 +1,4 @@
-// What can happen to the lines, chunks and batches that a process has claimed (batch-engine.md, "States in a process").
+// States of the lines, chunks and batches that a process has claimed (batch-engine.md, "States in a process").
 //
 // `machine[state][event]` is the next state; an event without an entry cannot happen in that state. None of this is stored:
 // the database knows only whether a chunk is leased and whether a line has a result.
