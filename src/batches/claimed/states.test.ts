@@ -30,7 +30,13 @@ describe('the states of claimed work', () => {
   });
 
   const count = (change: Partial<Record<LineState, number>>) => ({
-    ...{ queued: 0, sent: 0, 'backing off': 0, parked: 0, cancelling: 0, returned: 0, done: 0 },
+    queued: 0,
+    sent: 0,
+    'backing off': 0,
+    parked: 0,
+    cancelling: 0,
+    returned: 0,
+    done: 0,
     ...change,
   });
 

@@ -48,7 +48,7 @@ export type LineState = keyof typeof lineMachine;
 export type ChunkState = keyof typeof chunkMachine;
 export type BatchState = keyof typeof batchMachine;
 
-type EventOf<Machine> = { [S in keyof Machine]: keyof Machine[S] }[keyof Machine] & string;
+type EventOf<M> = { [S in keyof M]: keyof M[S] }[keyof M] & string;
 export type LineEvent = EventOf<typeof lineMachine>;
 export type ChunkEvent = EventOf<typeof chunkMachine>;
 export type BatchEvent = EventOf<typeof batchMachine>;
