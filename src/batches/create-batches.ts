@@ -1,21 +1,16 @@
-import { detachedModels } from './detached-models.ts';
 import { type Batch, defaultFlexTimeoutMs, isFinal } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
-import { soleDuties } from '../core/duties.ts';
-import { createCatalog } from '../core/model.ts';
 import { isGroup } from '../core/request-group.ts';
-import { runsBatches } from '../core/role.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import { createAudit } from '../accounts/audit.ts';
 import { noHistory } from '../core/batch-history.ts';
 import { createActOnBatch } from './actions/act-on-batch.ts';
 import { BatchActions } from './actions/batch-actions.ts';
 import type { Batches } from './batches.ts';
-import type { BatchesDeps, BatchContext } from './batch-context.ts';
+import type { BatchesDeps } from './batch-context.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { BatchView } from '../wire/batch/present.ts';
-import { Finalizer } from './finalize/finalizer.ts';
 import type { Retry } from './create/batch-input.ts';
 import { createBatch, type CreateBatchDeps, retryBatch } from './create/create.ts';
 import type { CreateDeps } from './create/create-deps.ts';
@@ -23,104 +18,31 @@ import { dryRun, type DryRunDeps, retryDryRun } from './create/dry-run.ts';
 import type { ForecastDeps } from './create/forecast.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { ownerOf } from './owner.ts';
-import { removeFiles, requireFinished } from './remove.ts';
-import { isDatabaseUnavailable } from '../core/database-fault.ts';
+import { requireFinished } from './remove.ts';
 import { runTimes } from './deadline-risk.ts';
-import { MissingModels } from './missing-models.ts';
-import { OpenHours } from './open-hours.ts';
-import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
-import { createRetention } from './maintenance/retention.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { listAll, type ListAllDeps } from './read/list-all.ts';
 import { createLineReader } from './read/line-reader.ts';
 import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
-import { createArrivals } from './queue/arrivals.ts';
-import { Runner } from './runner.ts';
 import { createMatcher } from './read/match.ts';
 import { createDurableRequests } from './requests/create-durable-requests.ts';
-import { RecentBodies } from './requests/recent-bodies.ts';
-import { RequestResults } from './requests/request-results.ts';
 import { createViews } from './views.ts';
-import { createWaitSources } from './read/waiting.ts';
 import { BatchChanges } from './watch/batch-changes.ts';
 import { BatchWatch } from './watch/batch-watch.ts';
 import { HistoryRecorder } from './watch/history-recorder.ts';
 import { toProcess } from './processes.ts';
-import { Maintenance } from './maintenance/maintenance.ts';
+import { createWorker } from './worker.ts';
 
 /** Owner of the scans of operators, who have no org. */
 const operators = '';
 
-/** Builds the batch engine. Starting it recovers the work of an earlier process and runs batches. */
+/** Builds the batch engine: a worker, and what clients and operators do with batches. */
 export function createBatches(deps: BatchesDeps): Batches {
-  const { catalog, peers, time, ids, log, batch: settings, role = 'all' } = deps;
-  const claims = runsBatches(role);
-  const { duties = soleDuties() } = deps;
-  const requestResults = new RequestResults({ ...deps, store: deps.store.requests });
-  const store = {
-    ...deps.store,
-    requests: new RecentBodies().before(deps.store.requests),
-    results: requestResults.watching(deps.store.results),
-  };
-  const worker = ids.next('wrk_');
-  let startedAt = time.now();
-  const load = () =>
-    currentLoad(deps, {
-      process: { ...deps.process, role, startedAt },
-      runsBatches: claims,
-      lines: runner.work.chunks.totalInFlight(),
-      rates: runner.throughput.rates(),
-    });
-  // A heartbeat reads and writes without changing a batch.
-  const probe = () => store.workers.beat(worker, load());
-  if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
-  const isAway = (error: unknown) => isDatabaseUnavailable(error, probe);
-  const missing = new MissingModels({ ...deps, lostAfterMs: settings.lostModelAfterMs });
-  peers.onUpdate(() => missing.onPeersUpdated());
-  const hours = new OpenHours(peers, time);
-  const context: BatchContext = {
-    ...deps,
-    store,
-    worker,
-    missing,
-    hours,
-    isAway,
-    holdsLeases: (since) => heartbeat.holds(since),
-  };
-  const finalizer = new Finalizer(context);
-  const runner: Runner = new Runner({ ...context, finalizer, claims });
-  const arrivals = createArrivals({
-    ...context,
-    peers,
-    hasRoom: () => runner.hasRoom,
-    wake: () => runner.wake(),
-  });
-  // In an embedded database, a clock jump is this machine's: no time has passed for the batches.
-  const moveWindows = async (by: number): Promise<void> => {
-    const batches = await store.batches.moveWindows(by);
-    log.warn(
-      { by_ms: by, batches },
-      'the clock of this machine jumped; the windows of open batches moved along',
-    );
-  };
-  const heartbeat: Heartbeat = new Heartbeat({
-    ...context,
-    load,
-    giveBackStrays: () => runner.giveBackStrays(),
-    detached: () => detachedModels(context),
-    onReaped: () => runner.wake(),
-    moveWindows: deps.exclusive ? moveWindows : null,
-    onReturn: (leases) => runner.work.keepOnly(leases),
-  });
-  const maintenance = new Maintenance({
-    ...context,
-    duties,
-    work: runner.work,
-    onWork: () => runner.wake(),
-    drop: (place) => runner.dropRequest(place),
-    purge: (batchId) => finalizer.purge(batchId),
-  });
+  const { peers, time, log, batch: settings } = deps;
+  const worker = createWorker(deps);
+  const { context, runner, requestResults, waitSources } = worker;
+  const { store } = context;
   // Windows count in the database's time, whatever the clock of this machine says.
   const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
   const requests = createDurableRequests({
@@ -128,7 +50,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     store,
     results: requestResults,
     timer: deps.clock,
-    worker,
+    worker: context.worker,
     drop: (place) => runner.dropRequest(place),
     wake: () => runner.wake(),
     runNow: (group, chunks) => runner.runNow(group, chunks),
@@ -136,17 +58,9 @@ export function createBatches(deps: BatchesDeps): Batches {
   const reading = { ...deps, readers: new ResultReaders() };
   const lineReader = createLineReader(deps);
   let stopping: Promise<void> | null = null;
-  let started = false;
+  let isStarted = false;
 
   const openWork = new OpenWork({ ...context, throughput: runner.throughput });
-  const waitSources = createWaitSources({
-    ...context,
-    // Lines of batches wait for the models of the processes that run them.
-    catalog: claims ? catalog : createCatalog([]),
-    storage: (id) => runner.storage(id),
-    hasJustRun: (id) => runner.recentRuns.has(id),
-  });
-
   const forecasting: ForecastDeps = {
     openWork: () => openWork.read(),
     weights: async () => new Map((await store.orgs.list()).map(({ id, weight }) => [id, weight])),
@@ -163,10 +77,9 @@ export function createBatches(deps: BatchesDeps): Batches {
     unsent: (id) => runner.work.chunks.unsentOf(id),
   });
   const { viewOwned } = views;
-  const changes = new BatchChanges(worker);
+  const changes = new BatchChanges(context.worker);
   const batchWatch = new BatchWatch({
     ...context,
-    duties,
     waitSources,
     sending: () => runner.work.chunks.sending(),
     view: views.view,
@@ -229,20 +142,10 @@ export function createBatches(deps: BatchesDeps): Batches {
     act: (action, batchId) => act(action, batchId),
   });
 
-  const retention =
-    settings.keepMs === undefined
-      ? undefined
-      : createRetention({
-          ...context,
-          duties,
-          keepMs: settings.keepMs,
-          remove: removeFinished,
-        });
-
   const batches: Batches = {
     actions,
     requests,
-    processId: worker,
+    processId: context.worker,
     windows: settings.windows,
     flexTimeoutMs: settings.flexTimeoutMs ?? defaultFlexTimeoutMs,
 
@@ -252,27 +155,15 @@ export function createBatches(deps: BatchesDeps): Batches {
     async processes() {
       const now = time.now();
       return (await store.workers.list()).map((state) =>
-        toProcess(state.id === worker ? { ...state, load: load(), beatAt: now } : state, now),
+        toProcess(state.id === context.worker ? { ...state, load: worker.load(), beatAt: now } : state, now),
       );
     },
 
     async start() {
-      startedAt = time.now();
-      if (deps.exclusive) {
-        await store.workers.clear();
-        await store.workers.reap(time.now() + leaseLifeMs, detachedModels(context));
-      }
-      await heartbeat.start();
-      // `stop` was called meanwhile.
-      if (stopping) return heartbeat.stop();
-      started = true;
-      runner.start();
-      maintenance.start();
+      if (!(await worker.start()) || stopping) return;
+      isStarted = true;
       actions.start();
       await batchWatch.start();
-      await retention?.start();
-      await requestResults.start();
-      if (claims) await arrivals.start();
     },
 
     stop() {
@@ -322,7 +213,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     async remove(caller, id) {
       const batch = await owned(caller.orgId, id);
       requireFinished(batch, 'it can be deleted');
-      await removeFinished(batch);
+      await worker.remove(batch);
     },
 
     async cancel(caller, id) {
@@ -399,29 +290,14 @@ export function createBatches(deps: BatchesDeps): Batches {
   });
   return batches;
 
-  /** Removes a finished batch with its files. Its bills remain. */
-  async function removeFinished(batch: Batch): Promise<void> {
-    await removeFiles(deps, batch);
-    await finalizer.purge(batch.id);
-    await store.batches.remove(batch.orgId, batch.id, time.now());
-  }
-
   async function stopOnce(): Promise<void> {
     eventStreams.stop();
     changes.stop();
-    if (!started) return;
-    await actions.stop();
-    await batchWatch.stop();
-    await retention?.stop();
-    await requestResults.stop();
-    await arrivals.stop();
-    await maintenance.stop();
-    await runner.drain(deps.drainMs);
-    await heartbeat.stop();
-    // Leases that are not released now lapse.
-    await store.workers
-      .leave(worker)
-      .catch((error: unknown) => log.error({ err: error }, 'leases could not be released'));
+    if (isStarted) {
+      await actions.stop();
+      await batchWatch.stop();
+    }
+    await worker.stop();
   }
 }
 
