@@ -24,6 +24,7 @@ import { scale } from './scale.ts';
 import { missed, publish } from './support/report.ts';
 import { bindSelf } from './support/processes.ts';
 import { describeProfiles, profiling } from './support/profile.ts';
+import { slowdown } from './slowdown.ts';
 import { stream } from './stream.ts';
 import { surfaces } from './surfaces.ts';
 import { syncChat } from './sync-chat.ts';
@@ -39,6 +40,7 @@ const workloads = [
   flex,
   fleet,
   ramp,
+  slowdown,
   trouble,
   processes,
   upload,

@@ -136,6 +136,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     isShared: !exclusive,
     // A pause of a server must not last as long as a batch.
     windowMs: config.batch.windows[0].ms,
+    maxSlowdown: config.batch.maxSlowdown,
     spawn,
     scripted,
   });

@@ -234,7 +234,7 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     usage: ['shared', 'json'],
     webhooks: ['shared', 'schema'],
   },
-  'engines/pool': { concurrency: [], health: [] },
+  'engines/pool': { concurrency: [], health: [], slowdown: ['concurrency'] },
   'engines/upstream': {
     connection: [],
     flavors: ['connection'],

@@ -41,6 +41,8 @@ export class SimPool {
   #unavailable = 0;
   slots = 0;
   maxInFlight = 0;
+  readonly maxLines = Infinity;
+  readonly linesGiveWay = false;
 
   constructor(servers: readonly SimServer[], clock: Clock, random: Random, onRoom: () => void) {
     this.#clock = clock;

@@ -109,6 +109,7 @@ export class SimProcess {
       discoveredSlots: () => undefined,
       openBreakers: () => undefined,
       setAtRisk: () => {},
+      urgent: () => null,
       lease: (model, share) => pool(model).admission.lease(share && share.lines),
     };
   }

@@ -60,6 +60,8 @@ export interface EngineDeps {
   log: Log;
   /** Shortest completion window of batches. */
   windowMs: number;
+  /** Factor on the time of interactive requests at other servers that batches may cause; any if absent. */
+  maxSlowdown?: number | undefined;
   spawn?: Spawn;
   scripted?: ScriptedFactory;
 }
@@ -120,7 +122,7 @@ export interface ModelServers {
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, jobEngines, isShared, scripted, ...parts }: EngineDeps,
+  { modelFiles, jobEngines, isShared, scripted, maxSlowdown, ...parts }: EngineDeps,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;
@@ -141,7 +143,7 @@ export async function modelServers(
     case 'openai': {
       const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
       const known = old?.engine.kind === 'openai' && before?.pool;
-      return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared }) };
+      return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared, maxSlowdown }) };
     }
     case 'job': {
       const { runner } = engine;

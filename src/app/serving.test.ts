@@ -30,7 +30,7 @@ const modelOf = (id: string, servers: string[], input = 1): ModelConfig => ({
 });
 const configOf = (...models: ModelConfig[]) => ({ models }) as Config;
 
-function serve(config: Config) {
+function serve(config: Config, maxSlowdown?: number) {
   const clock = createManualClock();
   const random = createSeededRandom(1);
   return createServing(config, {
@@ -44,6 +44,7 @@ function serve(config: Config) {
     } as never,
     isShared: false,
     windowMs: 86_400_000,
+    maxSlowdown,
   });
 }
 
@@ -90,4 +91,11 @@ it('serves the previous models after a failed replacement, and can be replaced l
   expect(seen(serving)).toEqual(told);
   const { replaced } = await serving.replace(after(), async () => {});
   expect(replaced).toEqual(['stays', 'comes']);
+});
+
+it('lets lines give way at upstreams where their slowdown is limited', async () => {
+  const linesGiveWay = async (maxSlowdown?: number) =>
+    (await serve(before(), maxSlowdown)).models.map(({ pool }) => pool.linesGiveWay);
+  expect(await linesGiveWay(1.3)).toEqual([true, true]);
+  expect(await linesGiveWay()).toEqual([false, false]);
 });

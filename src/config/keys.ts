@@ -52,7 +52,7 @@ export const configKeys = {
   tracing: words('endpoint headers sample parent_based'),
   egress: words('allow ports'),
   batch: words(
-    'endpoints windows price_factor result_ttl keep completion_window flex_timeout background_timeout cancel_grace lost_model_after hours share dates floor floor_at_risk',
+    'endpoints windows price_factor result_ttl keep completion_window flex_timeout background_timeout cancel_grace lost_model_after hours share dates floor floor_at_risk max_slowdown',
   ),
 } as const;
 

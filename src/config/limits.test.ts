@@ -19,6 +19,25 @@ function problem(limits: string): string {
   }
 }
 
+describe('max_slowdown', () => {
+  const batchOf = (text: string) => {
+    const yaml = `models: [${model}]\nbatch: { max_slowdown: ${text} }\n`;
+    return loadConfig({ env: {}, cwd: '/srv', exists: () => true, readFile: () => yaml }).batch;
+  };
+
+  it('is a factor', () => {
+    expect(batchOf('1.3').maxSlowdown).toBe(1.3);
+    expect(batchOf('1').maxSlowdown).toBe(1);
+    expect(load('{}')).not.toHaveProperty('maxSlowdown');
+  });
+
+  it.each(['0.3', '130'])('is no share and no percentage: %s', (text) => {
+    expect(() => batchOf(text)).toThrow(
+      new RegExp(`batch.max_slowdown: must be a factor from 1 to 100, not ${text}.*With 1.3`, 's'),
+    );
+  });
+});
+
 describe('queued_tokens', () => {
   it('names models by id or alias, and may be 0', () => {
     expect(load('{ per_org: { queued_tokens: { large: 0 } } }').perOrg.queuedTokens).toEqual({ big: 0 });

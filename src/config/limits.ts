@@ -127,6 +127,13 @@ export function batch(
       `is shorter than result_ttl (${formatDuration(resultTtlMs)}): results are removed with their batch`,
       'Keep batches at least as long as their results, or shorten result_ttl too.',
     );
+  const maxSlowdown = check.number(fields.max_slowdown);
+  if (maxSlowdown !== undefined && (maxSlowdown < 1 || maxSlowdown > 100))
+    check.fail(
+      fields.max_slowdown!,
+      `must be a factor from 1 to 100, not ${maxSlowdown}`,
+      'With 1.3, interactive requests may take 1.3 times as long beside batches.',
+    );
   return {
     endpoints: endpoints ?? defaultEndpoints,
     compatibleEndpoints: endpoints ?? compatibleLimits.endpoints,
@@ -142,6 +149,7 @@ export function batch(
       usual: check.number(fields.floor, { min: 0, max: 1 }) ?? 1 / 16,
       atRisk: check.number(fields.floor_at_risk, { min: 0, max: 1 }) ?? 1 / 4,
     },
+    ...(maxSlowdown !== undefined && { maxSlowdown }),
     hours: hours(fields, { windows: offered }, check),
   };
 }

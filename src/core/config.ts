@@ -100,6 +100,8 @@ export interface Config {
     lostModelAfterMs: number;
     /** Shares of the slots that batches get under any interactive load. */
     floor: { usual: number; atRisk: number };
+    /** Factor on the time of interactive requests that batches may cause; any if absent. */
+    maxSlowdown?: number;
   };
   /** True if unknown fields of requests are faults instead of warnings. */
   strictFields: boolean;

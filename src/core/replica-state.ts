@@ -15,6 +15,10 @@ export interface ReplicaState {
   /** Discovered limit; null where the server reports its slots. */
   discovered: number | null;
   inFlight: number;
+  /** Times that lines of this process gave way to interactive requests. */
+  gaveWay: number;
+  /** Factor on the time of interactive requests that the lines in flight cause; null while unknown. */
+  slowdown: number | null;
   waiting: WaitingCause | null;
 }
 

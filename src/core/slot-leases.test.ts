@@ -52,6 +52,16 @@ describe('leaseSlots', () => {
     expect(leaseSlots([lease('me', 9)], 'me', { limit: 64, wants: 0, inFlight: 0 }, now).leases).toEqual([]);
   });
 
+  it('passes on the interactive requests of the other processes, also of those without lines', () => {
+    const request = { limit: 64, wants: 0, inFlight: 0, interactive: 3 };
+    const { leases } = leaseSlots([], 'api', request, now);
+    expect(leaseSlots(leases, 'me', { limit: 64, wants: 9, inFlight: 0 }, now).share.interactive).toBe(3);
+    expect(
+      leaseSlots(leases, 'me', { limit: 64, wants: 9, inFlight: 0 }, now + slotLeaseMs).share,
+    ).not.toHaveProperty('interactive');
+    expect(leaseSlots(leases, 'api', request, now).share).not.toHaveProperty('interactive');
+  });
+
   it('rotates the slots among more processes than slots', () => {
     const others = ['a', 'b', 'n', 'z'].map((worker) => lease(worker, 0, 9));
     const turns = Array.from({ length: 20 }, (_, turn) =>

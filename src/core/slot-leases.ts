@@ -19,6 +19,8 @@ export interface SlotLease {
   wants: number;
   /** Epoch milliseconds of the database. */
   until: number;
+  /** Interactive requests of the process to which lines give way; none if absent. */
+  interactive?: number;
   /** Discovered limit, in total and by server. */
   found?: { limit: number; slots: DiscoveredSlots };
   /** Servers whose breaker this process opened. */
@@ -31,6 +33,8 @@ export interface SlotLeaseRequest {
   /** Lines that the process has in flight or could send. */
   wants: number;
   inFlight: number;
+  /** Interactive requests of the process to which lines give way; none if absent. */
+  interactive?: number;
   /** Discovered limits on which `limit` rests. */
   discovered?: DiscoveredSlots;
   openBreakers?: OpenBreakers;
@@ -41,6 +45,8 @@ export interface SlotShare {
   lines: number;
   /** Lines leased to the other processes. */
   others: number;
+  /** Interactive requests of the other processes to which lines give way; none if absent. */
+  interactive?: number;
   /** Limits discovered by the leading process; null if this process leads or nothing is to discover. */
   discovered: DiscoveredSlots | null;
   /** Limits remembered from earlier, to start from: halves of those that are old, because the servers may have shrunk since. */
@@ -72,7 +78,7 @@ const turnMs = 10_000;
 export function leaseSlots(
   before: readonly SlotLease[],
   worker: string,
-  { limit: ownLimit, wants, inFlight, discovered, openBreakers = {} }: SlotLeaseRequest,
+  { limit: ownLimit, wants, inFlight, interactive = 0, discovered, openBreakers = {} }: SlotLeaseRequest,
   now: number,
 ): { share: LeasedShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
@@ -89,23 +95,26 @@ export function leaseSlots(
     slots,
     wants,
     until: now + slotLeaseMs,
+    ...(interactive > 0 && { interactive }),
     ...(discovered && { found: { limit: ownLimit, slots: discovered } }),
     ...(Object.keys(openBreakers).length > 0 && { closed: withExpiry(openBreakers, now) }),
   };
   const peerBreakers = openBreakersOf(others, now);
+  const present = others.reduce((sum, lease) => sum + (lease.interactive ?? 0), 0);
   return {
     share: {
       lines,
       others: leased,
       isOwed: lines < share,
       isWanted: others.some((lease) => lease.wants > lease.slots),
+      ...(present > 0 && { interactive: present }),
       discovered: leader?.slots ?? null,
       ...(remembered?.found && { lastDiscovered: trusted(remembered.found.slots, remembered.until, now) }),
       ...(peerBreakers && { openBreakers: peerBreakers }),
     },
     leases: [
       ...(own.found && !leader ? [remember(own.found, now), ...others.filter(isProcess)] : others),
-      ...(slots + wants > 0 || own.closed ? [own] : []),
+      ...(slots + wants + interactive > 0 || own.closed ? [own] : []),
     ],
   };
 }

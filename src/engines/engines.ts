@@ -83,6 +83,10 @@ export interface Pool extends Engine {
    * takes requests, 1 while a single request tries whether one does again.
    */
   readonly maxInFlight: number;
+  /** Most lines of all processes beside the interactive requests in flight, so that these are not slowed too much. */
+  readonly maxLines: number;
+  /** True where lines make room for interactive requests at once, so that no slots need to be free for them. */
+  readonly linesGiveWay: boolean;
   /** True where other processes may use the same servers. */
   readonly isShared: boolean;
   readonly outcomes: RequestOutcomes;

@@ -8,7 +8,13 @@ function manualClock() {
   return { clock, advance: (ms: number) => (t += ms) };
 }
 
-const pool = (slots: number) => ({ slots, maxInFlight: withHeadroom(slots), waiting: null });
+const pool = (slots: number) => ({
+  slots,
+  maxInFlight: withHeadroom(slots),
+  maxLines: Infinity,
+  linesGiveWay: false,
+  waiting: null,
+});
 const noFloor = { usual: 0, atRisk: 0 };
 const withHeadroom = (slots: number) => slots + Math.ceil(slots / 8);
 
@@ -26,6 +32,22 @@ describe('Admission', () => {
     expect(admission.room).toBe(55);
     leave();
     expect(admission.room).toBe(56);
+  });
+
+  it('fills all slots as soon as nobody is, where lines give way', () => {
+    const { clock } = manualClock();
+    const announced: number[] = [];
+    const giving = { ...pool(64), linesGiveWay: true, maxLines: 72 };
+    const admission = new Admission(giving, clock, noFloor, () => announced.push(admission.interactive));
+    const leave = admission.enter('interactive');
+    admission.enter('interactive')();
+    expect([admission.room, announced]).toEqual([55, [1]]);
+    giving.maxLines = 20;
+    expect(admission.room).toBe(20);
+    leave();
+    expect(admission.room).toBe(20);
+    giving.maxLines = 72;
+    expect(admission.room).toBe(72);
   });
 
   it('keeps no slot free that lines give back within 10 ms, except for one', () => {
@@ -97,7 +119,10 @@ describe('Admission', () => {
   it('tries servers that take nothing by itself, whatever is leased', () => {
     const { clock } = manualClock();
     const waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'x', since: 0 } as const;
-    const admission = new Admission({ slots: 64, maxInFlight: 1, waiting }, clock);
+    const admission = new Admission(
+      { slots: 64, maxInFlight: 1, maxLines: 1, linesGiveWay: false, waiting },
+      clock,
+    );
     admission.setPeers(0, 10);
     admission.lease(0);
     expect(admission.room).toBe(1);
@@ -154,7 +179,10 @@ describe('Admission', () => {
     });
 
     it('sends nothing to servers that take nothing', () => {
-      const down = new Admission({ slots: 64, maxInFlight: 0, waiting: null }, manualClock().clock);
+      const down = new Admission(
+        { slots: 64, maxInFlight: 0, maxLines: Infinity, linesGiveWay: false, waiting: null },
+        manualClock().clock,
+      );
       down.enter('interactive');
       expect([down.room, down.limit]).toEqual([0, 0]);
     });

@@ -19,7 +19,7 @@ export const defaultFloor: BatchFloor = { usual: 1 / 16, atRisk: 1 / 4 };
 /** Weight of a new line in the mean line time is 1 / `meanOver`. */
 const meanOver = 64;
 
-type AdmittedPool = Pick<Pool, 'slots' | 'maxInFlight' | 'waiting'>;
+type AdmittedPool = Pick<Pool, 'slots' | 'maxInFlight' | 'maxLines' | 'linesGiveWay' | 'waiting'>;
 
 /**
  * Counts the requests of one model in flight, and computes the room for batch lines (batch-engine.md, "Running"):
@@ -48,11 +48,19 @@ export class Admission {
   #lineMs = 60_000;
   #lastInteractive = Number.NEGATIVE_INFINITY;
   #onIdle: (() => void)[] = [];
+  #onInteractive: () => void;
 
-  constructor(pool: AdmittedPool, clock: Clock, floor: BatchFloor = defaultFloor) {
+  /** @param onInteractive called when an interactive call comes after none were in flight */
+  constructor(
+    pool: AdmittedPool,
+    clock: Clock,
+    floor: BatchFloor = defaultFloor,
+    onInteractive: () => void = () => {},
+  ) {
     this.#pool = pool;
     this.#clock = clock;
     this.#floor = floor;
+    this.#onInteractive = onInteractive;
   }
 
   /** Interactive calls of this process in flight. */
@@ -64,13 +72,13 @@ export class Admission {
   get limit(): number {
     const interactive = this.#interactive + this.#peersInteractive;
     if (interactive > 0) this.#lastInteractive = this.#clock.monotonic();
-    const { slots, maxInFlight: max } = this.#pool;
-    if (interactive === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs) return max;
+    const { slots, maxInFlight: max, maxLines, linesGiveWay } = this.#pool;
+    const isIdle =
+      interactive === 0 && (linesGiveWay || this.#clock.monotonic() - this.#lastInteractive >= idleMs);
+    if (isIdle && maxLines >= max) return max;
     const spare = Math.max(1, slots * (spareShare - shortWaitMs / this.#lineMs));
-    return Math.min(
-      max,
-      Math.max(this.#floorOf(slots), Math.max(1, Math.floor(slots - spare)) - interactive),
-    );
+    const beside = Math.max(1, Math.floor(slots - spare)) - interactive;
+    return Math.min(max, Math.max(this.#floorOf(slots), Math.min(beside, maxLines)));
   }
 
   #floorOf(slots: number): number {
@@ -111,8 +119,8 @@ export class Admission {
 
   /** Counts a call in and returns a function that counts it out. Only answered lines count for the mean line time. */
   enter(priority: 'interactive' | 'batch'): (isAnswered?: boolean) => void {
-    if (priority === 'interactive') this.#interactive++;
-    else this.#lines++;
+    if (priority === 'batch') this.#lines++;
+    else if (this.#interactive++ === 0) this.#onInteractive();
     const began = this.#clock.monotonic();
     let left = false;
     return (isAnswered = false) => {

@@ -12,6 +12,8 @@ const server = (fields: Partial<ReplicaReport> = {}): ReplicaReport => ({
   slots: 8,
   configured: null,
   discovered: null,
+  gaveWay: 0,
+  slowdown: null,
   inFlight: 2,
   waiting: null,
   model: 'm1',

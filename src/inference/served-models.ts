@@ -155,7 +155,8 @@ export class ServedModels {
   #open(pool: Pool): Pick<ServedModel, 'admission' | 'countPrompt'> {
     this.#pools.add(pool);
     pool.onRoom(() => this.#notifyRoom());
-    const admission = new Admission(pool, this.#clock, this.#floor);
+    const tellPeers = () => pool.isShared && pool.linesGiveWay && this.#notifyRoom();
+    const admission = new Admission(pool, this.#clock, this.#floor, tellPeers);
     pool.guaranteeBatches(() => admission.guaranteed);
     return { admission, countPrompt: createCountPrompt(pool) };
   }

@@ -37,6 +37,8 @@ const server: ReplicaState = {
   slots: 8,
   configured: null,
   discovered: null,
+  gaveWay: 0,
+  slowdown: null,
   inFlight: 5,
   waiting: null,
 };

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { sum } from '../base/sum.ts';
 import { words } from '../base/words.ts';
@@ -62,6 +62,17 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
       'model',
       'server',
     ]),
+    slowdown: gauge(
+      'offpeak_server_slowdown',
+      'Factor on the time of interactive requests that the batch lines in flight at the server cause',
+      ['model', 'server'],
+    ),
+    gaveWay: new Counter({
+      name: 'offpeak_server_lines_gave_way_total',
+      help: 'Times that batch lines of this process gave way to interactive requests at the server',
+      labelNames: ['model', 'server'],
+      registers: [registry],
+    }),
     health: gauge('offpeak_server_health', '1 for the current state of the server, 0 for the others', [
       'model',
       'server',
@@ -125,9 +136,11 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
         const { reason, since } = toWaiting(cause);
         ofModel.waiting.set({ model, reason }, Math.max(0, clock.now() - since) / 1000);
       }
-      for (const { name: server, slots, inFlight, health } of capacity.replicas(model)) {
+      for (const { name: server, slots, inFlight, health, slowdown, gaveWay } of capacity.replicas(model)) {
         ofServer.slots.set({ model, server }, slots);
         ofServer.inFlight.set({ model, server }, inFlight);
+        if (slowdown !== null) ofServer.slowdown.set({ model, server }, slowdown);
+        ofServer.gaveWay.inc({ model, server }, gaveWay);
         for (const each of healths)
           ofServer.health.set({ model, server, health: each }, Number(each === health));
       }

@@ -14,6 +14,7 @@ export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) =
   damaged: planDamaged,
   stalled: planStalled,
   paused: planPaused,
+  chats: planChats,
   windows: planWindows,
 };
 
@@ -166,6 +167,17 @@ function planWindows(random: SeededRandom, plan: WorldPlan): WorldPlan {
     batches,
     weather: { ...plan.weather, error: 0.1 },
   };
+}
+
+/** Chats come and go at each process, and lines take so long that some give way several times. */
+function planChats(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const batches = plan.batches.map((batch) => ({
+    ...batch,
+    lines: batch.lines.map((line) =>
+      line.kind === 'plain' ? { ...line, kind: 'slow' as const, delayMs: random.int(1_000, 6_000) } : line,
+    ),
+  }));
+  return { ...plan, batches, slots: random.pick([4, 8]), chats: true };
 }
 
 /** An operator pauses models, orgs and everything, in any order, and resumes them before the calm. */

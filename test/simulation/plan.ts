@@ -93,6 +93,8 @@ export interface WorldPlan {
   incidents: { at: number; incident: Incident }[];
   /** Pauses by an operator; only then do processes read them. */
   pauses?: { at: number; ms: number; scope: PauseScope }[];
+  /** Chats that come and go at each process until the calm, and to which lines give way. */
+  chats?: true;
   /** Probability that an engine answers a call with a 5xx. */
   flaky: number;
   /** A router with a circuit breaker stands in front of the engines (`gateway.ts`). */
@@ -113,6 +115,7 @@ export type Shape =
   | 'damaged'
   | 'stalled'
   | 'paused'
+  | 'chats'
   | 'windows';
 
 /**

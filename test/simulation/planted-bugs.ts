@@ -25,6 +25,8 @@ export const searchHints: Record<string, { shape?: Shape; size?: Size; from?: nu
   'an answer without choices is an error': { shape: 'stalled' },
   'no server gets a trial request': { shape: 'stalled' },
   'a pause by an operator is not in force': { shape: 'paused' },
+  'a line that gave way counts as failed': { shape: 'chats', from: 110 },
+  'a line that may give way runs on after the end of its batch': { shape: 'chats' },
   'every batch ends with the shortest window': { shape: 'windows' },
   'a window has the price of another': { shape: 'windows' },
   'slots are left idle': { shape: 'shares' },

@@ -2,6 +2,7 @@ import { ClaimDemand } from '../../src/batches/queue/claim-demand.ts';
 import { LocalWork } from '../../src/batches/claimed/local-work.ts';
 import { ApiError, unavailable } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health/health.ts';
+import { SlowdownLimit } from '../../src/engines/pool/slowdown/slowdown-limit.ts';
 import type { Inference } from '../../src/inference/inference.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
@@ -57,6 +58,23 @@ export const plantedSending: Record<string, Plant> = {
     (original) =>
       function (this: LocalWork, line, ms, onRetry) {
         original.call(this, line, ms + 1e9, onRetry);
+      },
+  ),
+  'a line that gave way counts as failed': inClass(
+    SlowdownLimit,
+    'yielding',
+    (original) =>
+      function (this: SlowdownLimit, ...args) {
+        const call = original.apply(this, args);
+        return call && { signal: call.signal, hasGivenWay: false, end: () => call.end() };
+      },
+  ),
+  'a line that may give way runs on after the end of its batch': inClass(
+    SlowdownLimit,
+    'yielding',
+    (original) =>
+      function (this: SlowdownLimit, sent, _signal, times) {
+        return original.call(this, sent, new AbortController().signal, times);
       },
   ),
   'an engine that refuses everything is retried without back-off': inClass(Health, 'failed', () => () => {}),

@@ -36,9 +36,9 @@ async function runShare({ first, last, step }: Share): Promise<void> {
   await database.close();
 }
 
-/** Every tenth seed also has a world with an operator who pauses, which no seed draws by itself. */
+/** Every tenth seed also has worlds with an operator who pauses and with chats, which no seed draws by itself. */
 function worldsOf(seed: number): WorldOptions[] {
-  return seed % 10 === 0 ? [{}, { shape: 'paused' }] : [{}];
+  return seed % 10 === 0 ? [{}, { shape: 'paused' }, { shape: 'chats' }] : [{}];
 }
 
 async function runAll(first: number, last: number): Promise<void> {

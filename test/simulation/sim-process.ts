@@ -1,4 +1,6 @@
 import { StoreTime } from '../../src/base/store-time.ts';
+import type { Pool } from '../../src/engines/engines.ts';
+import { chatRequest } from '../support/fake-engine.ts';
 import { createTestPool } from '../support/test-pool.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
@@ -58,11 +60,14 @@ export class SimProcess implements Worker {
     const clock = this.time;
     const random = this.#random;
     const ids = createIds(clock, random);
+    const maxSlowdown = world.plan.chats ? 1.3 : undefined;
+    const models = createEngines(world, this).map(({ model, engine }) => ({
+      model,
+      pool: createTestPool(engine, { clock, random, isShared: true, maxSlowdown }),
+    }));
+    if (world.plan.chats) for (const { pool } of models) void this.#chat(pool);
     const { inference, capacity, catalog, peers } = createInference({
-      models: createEngines(world, this).map(({ model, engine }) => ({
-        model,
-        pool: createTestPool(engine, { clock, random, isShared: true }),
-      })),
+      models,
       accounts: { charge: () => {}, budgets: noBudgets, billingClock: clock },
       schemas: createInlineSchemas(clock),
       clock,
@@ -158,6 +163,22 @@ export class SimProcess implements Worker {
     return new Promise((resolve) => {
       this.time.after(ms, resolve);
     });
+  }
+
+  /** Sends bursts of chats to a model until the calm. */
+  async #chat(pool: Pool): Promise<void> {
+    const { signal } = new AbortController();
+    while (this.#world.time.elapsed < this.#world.plan.calmFrom) {
+      await this.sleep(this.#random.int(100, 3_000));
+      const chats = Array.from({ length: this.#random.int(1, 3) }, () => {
+        const content = `[[delay ${this.#random.int(20, 800)}]] chat`;
+        return pool.generate(chatRequest({ messages: [{ role: 'user', content }] }), {
+          signal,
+          priority: 'interactive',
+        });
+      });
+      await Promise.allSettled(chats);
+    }
   }
 
   /** A step outside the process, which a dead process never finishes. */

@@ -84,6 +84,14 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     }
   });
 
+  it('keeps every guarantee where lines give way to chats', async () => {
+    for (let seed = 1; seed <= perTest; seed++) {
+      const options = { shape: 'chats' as const };
+      const { violations } = await simulate(seed, database, options);
+      if (violations.length > 0) expect.fail(await recount(seed, database, options));
+    }
+  });
+
   it('keeps every guarantee where batches choose among several windows', async () => {
     for (let seed = 1; seed <= perTest; seed++) {
       const options = { shape: 'windows' as const };

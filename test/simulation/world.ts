@@ -120,9 +120,10 @@ export class World {
     return input.index;
   }
 
-  /** Counts a failed engine call for the line with this text. */
+  /** Counts a failed engine call for the line with this text; other requests do not count. */
   noteFailure(text: string): void {
-    const subject = /item \w+ \d+/.exec(text)?.[0] ?? '';
+    const subject = /item \w+ \d+/.exec(text)?.[0];
+    if (subject === undefined) return;
     this.failures.set(subject, (this.failures.get(subject) ?? 0) + 1);
   }
 

@@ -108,7 +108,7 @@ export interface World {
 }
 
 /** A pool in front of one server in virtual time. */
-export function createWorld(curve: BatchingCurve): World {
+export function createWorld(curve: BatchingCurve, maxSlowdown = Infinity): World {
   const random = seededFloats(1);
   const time = createVirtualTime({ float: random });
   const engine = createBatchingEngine(time.clock, curve);
@@ -118,6 +118,7 @@ export function createWorld(curve: BatchingCurve): World {
     clock: time.clock,
     random: { float: random, bytes: (n) => new Uint8Array(n) },
     log: silent,
+    maxSlowdown,
   });
   return { time, engine, pool };
 }

@@ -8,11 +8,11 @@ import { silent } from '../../src/base/log.ts';
 /** Returns a pool with one replica. */
 export function createTestPool(
   engine: Engine,
-  parts: { clock?: Clock; random?: Random; isShared?: boolean } = {},
+  parts: { clock?: Clock; random?: Random; isShared?: boolean; maxSlowdown?: number | undefined } = {},
 ): Pool {
-  const { clock = systemClock, random = systemRandom, isShared = false } = parts;
+  const { clock = systemClock, random = systemRandom, isShared = false, maxSlowdown } = parts;
   const replicas = [{ name: 'only', engine, account: 'only', weight: 1, isDraining: false }];
-  return createPool({ replicas, clock, random, log: silent, isShared });
+  return createPool({ replicas, clock, random, log: silent, isShared, maxSlowdown });
 }
 
 /** Returns a pool that ignores failures: each request reaches the engine. */
@@ -22,6 +22,8 @@ export function createStatelessPool(engine: Engine): Pool {
   const state = {
     slots,
     maxInFlight: slots,
+    maxLines: Infinity,
+    linesGiveWay: false,
     outcomes: { workedAt: 0, answers: 0, breaks: 0, isBreak: false },
     waiting: null,
     replicas: [],

@@ -14,6 +14,8 @@ const server: ReplicaState = {
   slots: 8,
   configured: null,
   discovered: null,
+  gaveWay: 0,
+  slowdown: null,
   inFlight: 5,
   waiting: null,
 };

@@ -24,6 +24,7 @@ describe('SlotLeases', () => {
   let before: DiscoveredSlots | undefined;
   let begins: (DiscoveredSlots | undefined)[];
   let waiting: WaitingCause | null;
+  let urgent: number | null;
   let slots: SlotLeases;
 
   beforeEach(() => {
@@ -43,6 +44,7 @@ describe('SlotLeases', () => {
     before = undefined;
     begins = [];
     waiting = null;
+    urgent = null;
     slots = new SlotLeases({
       store: {
         workers: {
@@ -76,6 +78,7 @@ describe('SlotLeases', () => {
           begins.push(share?.lastDiscovered);
         },
         waiting: () => waiting,
+        urgent: () => urgent,
       },
       limit: () => limit,
       chunks: { unsent: () => unsent, inFlight: () => inFlight },
@@ -109,6 +112,28 @@ describe('SlotLeases', () => {
     unsent = 5;
     slots.look();
     expect(await after(0)).toBe(4);
+  });
+
+  it('announces interactive requests to which lines of other processes give way, and their end', async () => {
+    [unsent, urgent] = [0, 0];
+    slots.look();
+    expect(await after(60_000)).toBe(0);
+    urgent = 2;
+    slots.look();
+    expect(await after(50)).toBe(1);
+    expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0, interactive: 2 });
+    expect(await after(1_000)).toBe(2);
+    urgent = 0;
+    expect(await after(1_000)).toBe(3);
+    expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
+    expect(await after(60_000)).toBe(3);
+  });
+
+  it('asks more often where lines have to give way to requests of other processes', async () => {
+    urgent = 0;
+    slots.look();
+    expect(await after(0)).toBe(1);
+    expect(await after(1_000)).toBe(5);
   });
 
   it('loads discovered slots at the start, and saves those of models without peers', async () => {

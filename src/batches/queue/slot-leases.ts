@@ -17,7 +17,10 @@ const saveMs = 15_000;
 export interface SlotLeasesDeps extends Pick<BatchContext, 'worker' | 'clock' | 'time' | 'log'> {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
   catalog: Catalog;
-  capacity: Pick<Capacity, 'discoveredSlots' | 'lease' | 'openBreakers' | 'sharedModels' | 'waiting'>;
+  capacity: Pick<
+    Capacity,
+    'discoveredSlots' | 'lease' | 'openBreakers' | 'sharedModels' | 'urgent' | 'waiting'
+  >;
   /** Number of lines of a model that all processes together may have in flight. */
   limit: (model: string) => number;
   chunks: Pick<ClaimedChunks, 'unsent' | 'inFlight'>;
@@ -42,6 +45,8 @@ interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
 export class SlotLeases {
   #deps: SlotLeasesDeps;
   #leased = new Map<string, Leased>();
+  /** Models whose interactive requests the other processes know of. */
+  #announced = new Set<string>();
   /** Models without peers whose stored discovered slots are loaded. */
   #loaded = new Set<string>();
   #isRequesting = false;
@@ -95,6 +100,17 @@ export class SlotLeases {
 
   /** Pause in milliseconds before the next request for a model. */
   #wait(model: string): number {
+    return Math.min(this.#waitForSlots(model), this.#waitToAnnounce(model));
+  }
+
+  /** The first interactive request is announced at once, and those that go on as often as leases are renewed. */
+  #waitToAnnounce(model: string): number {
+    if (this.#announced.has(model)) return renewMs.sated;
+    if (this.#isAlone(model) || !this.#deps.capacity.urgent(model)) return Number.POSITIVE_INFINITY;
+    return this.#failed ? renewMs.hungry : renewMs.changed;
+  }
+
+  #waitForSlots(model: string): number {
     const wants = this.#wants(model);
     if (this.#isAlone(model)) return wants > 0 ? saveMs : Number.POSITIVE_INFINITY;
     const leased = this.#leased.get(model);
@@ -102,7 +118,9 @@ export class SlotLeases {
     if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
     if (!leased) return this.#failed ? renewMs.hungry : 0;
     if (leased.isOwed) return renewMs.owed;
-    if (leased.lines >= wants) return renewMs.sated;
+    // Lines have to give way soon after a peer announces interactive requests.
+    if (leased.lines >= wants)
+      return this.#deps.capacity.urgent(model) === null ? renewMs.sated : renewMs.hungry;
     return leased.lines < leased.wants ? renewMs.hungry : renewMs.changed;
   }
 
@@ -174,11 +192,14 @@ export class SlotLeases {
       const inFlight = this.#keeps(model, this.#leased.get(model));
       const wants = this.#wants(model);
       const closed = capacity.openBreakers(model);
-      if (wants > 0 || this.#leased.has(model) || this.#isClosed(model))
+      const interactive = capacity.urgent(model) ?? 0;
+      const isNews = interactive > 0 || this.#announced.has(model);
+      if (wants > 0 || this.#leased.has(model) || this.#isClosed(model) || isNews)
         requests[model] = {
           limit,
           wants,
           inFlight,
+          ...(interactive > 0 && { interactive }),
           ...(found && { discovered: found }),
           ...(closed && { openBreakers: closed }),
         };
@@ -186,10 +207,12 @@ export class SlotLeases {
     return requests;
   }
 
-  #apply(model: string, { wants, inFlight }: SlotLeaseRequest, share: LeasedShare): void {
+  #apply(model: string, { wants, inFlight, interactive = 0 }: SlotLeaseRequest, share: LeasedShare): void {
     const { capacity } = this.#deps;
     const { lines, isOwed, isWanted } = share;
     capacity.lease(model, share);
+    if (interactive > 0) this.#announced.add(model);
+    else this.#announced.delete(model);
     if (this.#isAlone(model)) this.#loaded.add(model);
     if (wants + inFlight > 0)
       this.#leased.set(model, { lines, isOwed, isWanted, wants, slots: Math.max(lines, inFlight) });

@@ -61,7 +61,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
    */
   function reserveAt(replica: Replica, call: EngineCall): Reservation {
     const mayTry = call.priority === 'batch' || !replica.isSuspected || replicas.some((each) => each.isUp);
-    const sent = replica.sent(mayTry && replica.wantsTrial);
+    const sent = replica.sent(call.priority, mayTry && replica.wantsTrial);
     holdings.add(sent, call);
     return { replica, sent };
   }
@@ -126,6 +126,10 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
     },
     /** Counts a request out whose server is done. */
     left: (sent: SentRequest) => holdings.remove(sent),
+    /** Slots that batch lines get beside any interactive requests. */
+    get guaranteed() {
+      return holdings.owed;
+    },
     guaranteeBatches: (slots: () => number) => holdings.guaranteeBatches(slots),
     /** Admits waiting requests where there is room. */
     admitWaiting: () => queue.admit(),

@@ -78,28 +78,39 @@ export function createCalls(
 
   async function run<T>(
     call: EngineCall,
-    send: (engine: Engine) => Promise<T>,
+    send: (engine: Engine, call: EngineCall) => Promise<T>,
     workOf: (answer: T) => number,
     idOf?: (answer: T) => unknown,
   ): Promise<T> {
     let tried: Set<Replica> | undefined;
+    let gaveWay = 0;
     const trace = call.trace && recordCall(call.trace, clock);
+    const isLine = call.priority === 'batch';
     const reserved = queue.reserve(call);
     for (let at = reserved instanceof Promise ? await reserved : reserved; ;) {
-      const { replica } = at;
+      const { replica, sent } = at;
       trace?.sent(replica.name);
+      const line = isLine ? replica.yielding(sent, call.signal, gaveWay) : null;
       try {
-        if (call.priority === 'batch' && replica.isTestedBefore(at.sent)) await testFirst(at, call);
-        const answer = await send(replica.engine);
+        if (isLine && replica.isTestedBefore(sent)) await testFirst(at, call);
+        const answer = await send(replica.engine, line ? { ...call, signal: line.signal } : call);
         trace?.responded(idOf?.(answer));
         succeeded(at, workOf(answer));
         return answer;
       } catch (error) {
-        failed(at, call, error);
-        queue.admitWaiting();
-        tried = (tried ?? new Set<Replica>()).add(replica);
-        at = await retry(call, error, tried);
+        if (line?.hasGivenWay && !call.signal.aborted) {
+          gaveWay++;
+          trace?.gaveWay();
+          replica.dropped(sent);
+          at = await queue.reserve(call);
+        } else {
+          failed(at, call, error);
+          queue.admitWaiting();
+          tried = (tried ?? new Set<Replica>()).add(replica);
+          at = await retry(call, error, tried);
+        }
       } finally {
+        line?.end();
         replica.left();
         queue.admitWaiting();
       }
@@ -155,7 +166,7 @@ export function createCalls(
     generate: (request, call) =>
       run(
         call,
-        (engine) => engine.generate(request, call),
+        (engine, one) => engine.generate(request, one),
         workFor,
         ({ id }) => id,
       ),
@@ -163,14 +174,14 @@ export function createCalls(
     direct: (kind, request, call) =>
       run(
         call,
-        (engine) => engine.direct(kind, request, call),
+        (engine, one) => engine.direct(kind, request, one),
         ({ promptTokens: read }) => read * promptTokenCost,
       ),
     native: {
       generate: (format, request, call) =>
         run(
           call,
-          (engine) => nativeCalls(engine).generate(format, request, call),
+          (engine, one) => nativeCalls(engine).generate(format, request, one),
           workFor,
           ({ fields }) => fields['id'],
         ),
@@ -211,6 +222,10 @@ export function recordCall(trace: CallTrace, clock: Pick<Clock, 'monotonic'>) {
       trace.serversAsked = (trace.serversAsked ?? 0) + 1;
       trace.server = server;
       trace.reported = undefined;
+    },
+    /** Counts the time of a line until it gave way as waiting. */
+    gaveWay(): void {
+      trace.serversAsked = 0;
     },
     responded(id?: unknown): void {
       trace.firstOutputMs = clock.monotonic() - sentAt;

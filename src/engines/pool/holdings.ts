@@ -17,6 +17,10 @@ export class Holdings {
   #lines = 0;
   #owed: () => number = () => 0;
 
+  get owed(): number {
+    return this.#owed();
+  }
+
   /** @param owed number of slots that batch lines get even while interactive requests wait */
   guaranteeBatches(owed: () => number): void {
     this.#owed = owed;

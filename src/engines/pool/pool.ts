@@ -19,6 +19,8 @@ export interface PoolOptions {
   queueMs?: number;
   /** Shortest window of the batches; a `retry-after` is cut short so that a batch can still run after it. */
   windowMs?: number;
+  /** Factor on the time of interactive requests that batches may cause (batch-engine.md, "Running"); `Infinity` for any. */
+  maxSlowdown?: number | undefined;
   clock: Clock;
   random: Random;
   log: Log;
@@ -35,6 +37,7 @@ export function createPool({
   queueMs = 120_000,
   windowMs = 86_400_000,
   isShared = false,
+  maxSlowdown = Infinity,
   clock,
   random,
   log,
@@ -62,6 +65,8 @@ export function createPool({
       log,
       windowMs,
       isShared,
+      maxSlowdown,
+      lineFloor: (slots) => Math.ceil((queue.guaranteed * slots) / Math.max(1, sum('slots'))),
       onChange: () => changed(),
       onLeft,
       onTested,
@@ -69,7 +74,7 @@ export function createPool({
   }
 
   /** Allocates nothing: it is called several times for each line. */
-  function sum(of: 'slots' | 'maxInFlight'): number {
+  function sum(of: 'slots' | 'maxInFlight' | 'maxLines'): number {
     let total = 0;
     for (const replica of replicas) total += replica[of];
     return total;
@@ -111,7 +116,11 @@ export function createPool({
     get maxInFlight() {
       return sum('maxInFlight');
     },
+    get maxLines() {
+      return sum('maxLines');
+    },
     isShared,
+    linesGiveWay: maxSlowdown < Infinity,
     outcomes,
     get waiting() {
       return queue.waiting;
@@ -140,7 +149,7 @@ export function createPool({
         const { name } = replica;
         const others = ((share?.others ?? 0) * replica.slots) / slots;
         const before = share ? (share.lastDiscovered?.[name] ?? null) : undefined;
-        replica.share(others, share?.discovered?.[name] ?? null, before);
+        replica.share(others, share?.discovered?.[name] ?? null, before, share?.interactive ?? 0);
       }
       for (const replica of replicas) replica.applyPeerReport(share?.openBreakers?.[replica.name]);
       // The others may have left room within a cap.

@@ -10,7 +10,17 @@ function replicaOf(own: { clock: Clock; log: Log }): Replica {
   const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.5 };
   return new Replica(
     { name: 'gpu', engine: createFakeEngine(), account: 'a', weight: 1, isDraining: false },
-    { isShared: false, windowMs: 30_000, random, onChange() {}, onLeft() {}, onTested() {}, ...own },
+    {
+      isShared: false,
+      maxSlowdown: Infinity,
+      lineFloor: () => 0,
+      windowMs: 30_000,
+      random,
+      onChange() {},
+      onLeft() {},
+      onTested() {},
+      ...own,
+    },
   );
 }
 
@@ -18,7 +28,7 @@ function replicaOf(own: { clock: Clock; log: Log }): Replica {
 async function paceOf(arrivedMs: number, readMs: number): Promise<number> {
   const clock = { ...createManualClock(), arrival: () => arrivedMs };
   const replica = replicaOf({ clock, log: silent });
-  const sent = replica.sent(false);
+  const sent = replica.sent('interactive', false);
   await clock.advance(readMs);
   replica.answered(sent, 2);
   replica.stop();
@@ -40,7 +50,10 @@ describe('Replica', () => {
     const log = { ...silent, warn: (fields: object) => void warnings.push(fields) };
     const replica = replicaOf({ clock: createManualClock(), log });
     const cause = Object.assign(new Error('x'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
-    replica.failed(replica.sent(false), new ApiError('upstream_unreachable', 'Away.', { cause }));
+    replica.failed(
+      replica.sent('interactive', false),
+      new ApiError('upstream_unreachable', 'Away.', { cause }),
+    );
     replica.stop();
     expect(warnings).toMatchObject([{ upstream: 'gpu', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' }]);
   });

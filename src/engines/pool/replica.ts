@@ -11,6 +11,7 @@ import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
 import { type FailedCall, Health, type ReplicaDeps } from './health/health.ts';
 import { RefusalBudget } from './health/refusal-budget.ts';
 import { averagePace } from './pace.ts';
+import { SlowdownLimit, type YieldingCall } from './slowdown/slowdown-limit.ts';
 
 /** Settings of one server of a model. The engine is its identity. */
 export interface ReplicaOptions {
@@ -30,6 +31,10 @@ export interface ReplicaOptions {
 interface Deps extends ReplicaDeps {
   /** True where other processes use the same servers. */
   isShared: boolean;
+  /** Factor on the time of interactive requests that lines may cause; `Infinity` for any. */
+  maxSlowdown: number;
+  /** Lines of this process that get so many slots of the model beside any interactive requests. */
+  lineFloor: (slots: number) => number;
   /** Called when the server is done with a request. */
   onLeft: (sent: SentRequest) => void;
 }
@@ -61,6 +66,7 @@ export class Replica implements Candidate {
   #cappedUntil = -Infinity;
   readonly #limit: ConcurrencyLimit;
   readonly #canary: Canary;
+  readonly #slowdown: SlowdownLimit;
   readonly #rate: RateLimit;
   readonly #refusals = new RefusalBudget();
   #turn: Timer | null = null;
@@ -84,11 +90,23 @@ export class Replica implements Candidate {
     this.#setDrained({ config: isDraining, operator: false });
     this.#limit = createConcurrencyLimit(engine.slots, now, slotsBefore);
     this.#rate = createRateLimit(now);
+    this.#slowdown = new SlowdownLimit({
+      maxSlowdown: deps.maxSlowdown,
+      clock: deps.clock,
+      floor: () => deps.lineFloor(this.slots),
+      limit: () => this.slots,
+      isSearching: () => this.discovered !== null,
+      onRoom: deps.onChange,
+    });
     this.#canary = new Canary({
       engine,
       clock: deps.clock,
-      step: () => (this.isUp && !this.#isCapped ? this.#limit.canaryStep() : null),
+      step: () =>
+        this.isUp && !this.#isCapped && !this.#slowdown.isKeeping ? this.#limit.canaryStep() : null,
       onPace: (step, pace) => {
+        // The requests that it ran with have changed.
+        if (this.#slowdown.isKeeping) return;
+        if (pace) this.#slowdown.measured(pace);
         this.#limit.canaryReturned(step, pace);
         deps.onChange();
       },
@@ -148,9 +166,13 @@ export class Replica implements Candidate {
     return this.#limit.discovered;
   }
 
-  /** Applies the requests in flight of other processes, the limit that one discovers for all, and the last one of any. */
-  share(others: number, limit: number | null, before: number | null | undefined): void {
+  /**
+   * Applies the lines and the interactive requests of other processes, the limit that one discovers for all, and the last one of
+   * any.
+   */
+  share(others: number, limit: number | null, before: number | null | undefined, interactive: number): void {
     this.#others = others;
+    this.#slowdown.share(others, interactive);
     // Later ones are its own.
     if (before && !this.#isSeeded) this.#limit.seed(before);
     this.#isSeeded ||= before !== undefined;
@@ -197,6 +219,11 @@ export class Replica implements Candidate {
     return this.wantsTrial ? Math.min(this.#limitInFlight, this.#inFlight + 1) : 0;
   }
 
+  /** Most lines of all processes beside the interactive requests at the server. */
+  get maxLines(): number {
+    return Math.min(this.maxInFlight, this.#slowdown.maxLines);
+  }
+
   get isUnknown(): boolean {
     return this.health.isUnknown;
   }
@@ -217,6 +244,8 @@ export class Replica implements Candidate {
       configured,
       discovered,
       inFlight,
+      gaveWay: this.#slowdown.gaveWay,
+      slowdown: this.#slowdown.current,
       waiting,
     };
   }
@@ -230,6 +259,7 @@ export class Replica implements Candidate {
     if (this.isUnknown || this.#inFlight >= this.#cap) return false;
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
     const reserve = Math.max(1, Math.ceil(this.slots / 8));
+    if (priority === 'batch' && !isOwed && this.isUp && !this.#slowdown.hasRoom) return false;
     if (priority === 'batch' || this.#isDraining)
       return this.#inFlight < this.maxInFlight + (isOwed && this.isUp ? reserve : 0);
     const { reason } = this.health.breaker;
@@ -239,14 +269,20 @@ export class Replica implements Candidate {
   }
 
   /** @param isTrial true for the request whose outcome decides about a half-open server */
-  sent(isTrial: boolean): SentRequest {
+  sent(priority: EngineCall['priority'], isTrial: boolean): SentRequest {
     const sent = this.#limit.sent(this.#others);
+    this.#slowdown.sent(sent, priority === 'batch', this.#others);
     if (isTrial) this.#trial = sent;
     this.#inFlight++;
     this.#calls++;
     this.#rate.sent();
     this.#canary.look();
     return sent;
+  }
+
+  /** Lets a line give way to interactive requests. @param times that it did so before @returns null for one that stays */
+  yielding(sent: SentRequest, signal: AbortSignal, times: number): YieldingCall | null {
+    return this.#slowdown.yielding(sent, signal, times);
   }
 
   /** Counts a call that is over. */
@@ -272,22 +308,25 @@ export class Replica implements Candidate {
 
   #left(sent: SentRequest): void {
     this.#inFlight--;
+    this.#slowdown.left(sent);
     this.#deps.onLeft(sent);
     if (this.#trial === sent) this.#trial = null;
   }
 
   answered(sent: SentRequest, work: number): void {
     const isFull = this.#inFlight + this.#others >= this.#limit.maxInFlight * fullShare;
-    this.#left(sent);
     const { clock } = this.#deps;
     // A busy process reads answers late; at least half of the elapsed time is still attributed to the server.
     const at = Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
     const pace = (at - sent.at) / work;
+    this.#slowdown.answered(sent, at - sent.at, work);
+    this.#left(sent);
     this.pace = averagePace(this.pace, pace);
     this.health.completed();
     this.#refusals.answered();
-    // Below the cap the server was not as busy as it can be: that says nothing about its slots.
-    if (this.#isCapped || sent.at < this.#cappedUntil) this.#limit.dropped(sent);
+    // The server was not as busy as it can be: that says nothing about its slots.
+    const wasKeptDown = this.#isCapped || sent.at < this.#cappedUntil || this.#slowdown.hasKeptBack(sent.at);
+    if (wasKeptDown) this.#limit.dropped(sent);
     else this.#limit.answered(sent, { at, work, isFull });
     this.#canary.look();
   }
@@ -343,6 +382,7 @@ export class Replica implements Candidate {
   stop(): void {
     this.health.stop();
     this.#canary.stop();
+    this.#slowdown.stop();
     this.#turn?.cancel();
   }
 }
