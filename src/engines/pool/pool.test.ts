@@ -340,10 +340,30 @@ describe('createPool', () => {
     one.probed = () => Promise.reject(refused);
     await pool.probe();
     await clock.advance(1_000);
-    expect([pool.replicas[0]?.health, one.open.length, pool.maxInFlight]).toEqual(['half-open', 2, 2]);
+    expect([pool.replicas[0]?.health, one.open.length, pool.maxInFlight]).toEqual(['half-open', 2, 0]);
     one.open[0]!.answer();
     one.open[0]!.answer();
     await Promise.all(asked);
+  });
+
+  it('asks for no line to try a suspected server that interactive requests fill, because it would refuse the line', async () => {
+    const one = server(1);
+    poolOf([one]);
+    for (let i = 0; i < 3; i++) {
+      const failing = settled(ask());
+      await turn();
+      one.open[0]!.fail(broken);
+      await failing;
+    }
+    await clock.advance(2_000);
+    expect([pool.replicas[0]?.health, pool.maxInFlight]).toEqual(['half-open', 1]);
+    const asked = [settled(ask()), settled(ask())];
+    await turn();
+    expect([one.open.length, pool.maxInFlight]).toEqual([2, 0]);
+    one.open[0]!.answer();
+    one.open[0]!.answer();
+    await Promise.all(asked);
+    expect(pool.maxInFlight).toBe(2);
   });
 
   it('has the capabilities that all its servers share', () => {

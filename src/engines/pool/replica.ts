@@ -209,6 +209,8 @@ export class Replica implements Candidate {
   get wantsTrial(): boolean {
     if (this.#isDraining || this.#trial || this.isUnknown || this.health.breaker.state !== 'half-open')
       return false;
+    // Requests in flight, of which interactive ones alone may fill the slots, show as much as a trial.
+    if (this.#inFlight >= this.#limitInFlight) return false;
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
@@ -216,7 +218,7 @@ export class Replica implements Candidate {
   get maxInFlight(): number {
     if (this.#isDraining) return 0;
     if (this.health.breaker.state === 'up') return this.#limitInFlight;
-    return this.wantsTrial ? Math.min(this.#limitInFlight, this.#inFlight + 1) : 0;
+    return this.wantsTrial ? this.#inFlight + 1 : 0;
   }
 
   /** Most lines of all processes beside the interactive requests at the server. */
