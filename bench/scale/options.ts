@@ -10,6 +10,8 @@ export interface ScaleOptions {
   orgs: number;
   /** Open batches at the start. */
   open: number;
+  /** One org in `every` has so many lines in small batches whose windows end so long after the start. */
+  late: { every: number; lines: number; minMs: number; maxMs: number };
   /** Small batches that are created a second, by orgs without other work. */
   createdPerSecond: number;
   /** Simulated milliseconds: until measured, until the first fault, until the second, and until the end. */
@@ -58,6 +60,7 @@ export const large: ScaleOptions = {
   tokenMs: 25,
   orgs: 10_000,
   open: 1_000_000,
+  late: { every: 50, lines: 100, minMs: 90_000, maxMs: 200_000 },
   createdPerSecond: 20,
   phases: { warm: 45_000, steady: 90_000, replicas: 45_000, processes: 60_000 },
   deadReplicas: 100,
@@ -66,7 +69,7 @@ export const large: ScaleOptions = {
   postgres: measuredCosts,
 };
 
-/** Small enough for a test. */
+/** Small enough for a test. All windows end after it. */
 export const small: ScaleOptions = {
   ...large,
   processes: 10,
@@ -80,4 +83,20 @@ export const small: ScaleOptions = {
   deadReplicas: 10,
   deadProcesses: 1,
   replicaDownMs: 4_000,
+};
+
+/** More orgs than a claim looks at, some of which have batches whose windows end within the test. */
+export const crowded: ScaleOptions = {
+  ...small,
+  orgs: 600,
+  open: 30_000,
+  late: { every: 50, lines: 100, minMs: 40_000, maxMs: 75_000 },
+  phases: { warm: 4_000, steady: 74_000, replicas: 1_000, processes: 1_000 },
+};
+
+/** Half of the orgs have late work, and more of it than is run. */
+export const overdue: ScaleOptions = {
+  ...small,
+  orgs: 300,
+  late: { every: 2, lines: 2_000, minMs: 3_600_000, maxMs: 7_200_000 },
 };

@@ -1,3 +1,4 @@
+import { asLate, isLate } from '../../src/core/urgency.ts';
 import { readyChunks, type SimBatch } from './batches.ts';
 
 /** Work of one org for one model. */
@@ -12,11 +13,18 @@ export interface OrgWork {
   wasIdle: boolean;
 }
 
-/** Orgs with ready chunks of one model, least served first: the table `queue_shares` with its index. */
+/** True if the org has late chunks: they come first. */
+export function hasLateBatch({ batches: [first] }: OrgWork): boolean {
+  return first !== undefined && isLate(first.due);
+}
+
+/** Orgs with ready chunks of one model, least served first: the tables `queues` and `queue_shares` with its indexes. */
 export class OrgOrder {
   virtualTime = 0;
+  owed = 0;
   readonly #works: (OrgWork | undefined)[] = [];
   readonly #order: OrgWork[] = [];
+  readonly #late: OrgWork[] = [];
   readonly #weightOf: (org: number) => number;
 
   constructor(weightOf: (org: number) => number) {
@@ -26,6 +34,11 @@ export class OrgOrder {
   /** Orgs with ready chunks, in their order. */
   get ready(): readonly OrgWork[] {
     return this.#order;
+  }
+
+  /** Those with late chunks. */
+  get late(): readonly OrgWork[] {
+    return this.#late;
   }
 
   of(org: number): OrgWork {
@@ -46,9 +59,19 @@ export class OrgOrder {
   add(batch: SimBatch): void {
     const work = this.of(batch.org);
     const at = placeOf(work.batches, batch, byUrgency);
-    if (work.batches[at] === batch) return;
-    work.batches.splice(at, 0, batch);
-    if (work.batches.length === 1) this.#order.splice(placeOf(this.#order, work, byService), 0, work);
+    if (work.batches[at] !== batch) this.#change(work, () => work.batches.splice(at, 0, batch));
+  }
+
+  /** Puts a batch before those of its org that are not late. */
+  hurry(batch: SimBatch): void {
+    const work = this.of(batch.org);
+    const at = placeOf(work.batches, batch, byUrgency);
+    const isQueued = work.batches[at] === batch;
+    this.#change(work, () => {
+      if (isQueued) work.batches.splice(at, 1);
+      batch.due = asLate(batch.due);
+      if (isQueued) work.batches.splice(placeOf(work.batches, batch, byUrgency), 0, batch);
+    });
   }
 
   /** Fills the order at the start with batches in the order of their urgency, and with the virtual times of their orgs. */
@@ -58,8 +81,9 @@ export class OrgOrder {
       if (!work || work.batches.length === 0) continue;
       work.served = servedOf(work);
       this.#order.push(work);
+      if (hasLateBatch(work)) this.#late.push(work);
     }
-    this.#order.sort(byService);
+    for (const order of [this.#order, this.#late]) order.sort(byService);
   }
 
   /** Removes a batch from the order if it has no ready chunks, or `isOver`. */
@@ -68,17 +92,22 @@ export class OrgOrder {
     const work = this.of(batch.org);
     const at = placeOf(work.batches, batch, byUrgency);
     if (work.batches[at] !== batch) return;
-    work.batches.splice(at, 1);
-    if (work.batches.length > 0) return;
-    work.wasIdle = true;
-    this.#order.splice(placeOf(this.#order, work, byService), 1);
+    this.#change(work, () => work.batches.splice(at, 1));
+    work.wasIdle ||= work.batches.length === 0;
   }
 
   /** Sets the virtual time of an org. */
   serve(work: OrgWork, served: number): void {
+    this.#change(work, () => (work.served = served));
+  }
+
+  /** Changes an org and its places. */
+  #change(work: OrgWork, change: () => void): void {
     if (work.batches.length > 0) this.#order.splice(placeOf(this.#order, work, byService), 1);
-    work.served = served;
+    if (hasLateBatch(work)) this.#late.splice(placeOf(this.#late, work, byService), 1);
+    change();
     if (work.batches.length > 0) this.#order.splice(placeOf(this.#order, work, byService), 0, work);
+    if (hasLateBatch(work)) this.#late.splice(placeOf(this.#late, work, byService), 0, work);
   }
 }
 

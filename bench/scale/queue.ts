@@ -6,6 +6,8 @@ import {
   type ReadyChunk,
 } from '../../src/core/fair-queueing.ts';
 import type { Chunk } from '../../src/core/batch.ts';
+import { owedAfter } from '../../src/core/late-work.ts';
+import { isLate } from '../../src/core/urgency.ts';
 import type {
   Claim,
   ClaimedBatch,
@@ -13,7 +15,7 @@ import type {
   ClaimRequest,
   Lease,
 } from '../../src/store/contract/claim.ts';
-import { looks } from '../../src/store/sql/batches/choose.ts';
+import { lateLook, looks } from '../../src/store/sql/batches/choose.ts';
 import type { RecordOutcome } from '../../src/store/contract/results.ts';
 import {
   idOf,
@@ -26,7 +28,7 @@ import {
   type SimBatches,
   takeChunk,
 } from './batches.ts';
-import { OrgOrder, type OrgWork } from './org-order.ts';
+import { hasLateBatch, OrgOrder, type OrgWork } from './org-order.ts';
 
 export const nothingClaimed: Claim = { chunks: [], batches: [], faults: [] };
 
@@ -67,13 +69,22 @@ export class SimQueue {
     this.orders[batch.model]!.add(batch);
   }
 
+  /** Puts the batches in the last quarter of their window before the others, as `BatchStore.hurry` does. */
+  hurry(now: number): void {
+    for (const batch of this.#batches.all) {
+      const isDue = now >= batch.expiresAt - Math.floor((batch.expiresAt - batch.createdAt) / 4);
+      if (isDue && !isLate(batch.due)) this.orders[batch.model]!.hurry(batch);
+    }
+  }
+
   /** Requests that a claim would bring something for: only their models are locked. */
   promising(wanted: readonly ClaimRequest[]): ClaimRequest[] {
     return wanted.filter((wish) => {
       const order = this.#orderOf(wish);
       if (wish.lines + wish.chunks > 0) return order.ready.length > 0;
-      if (wish.moreOrgs > 0 && order.ready.some(({ org }) => !Object.hasOwn(wish.claimedDue, orgId(org))))
-        return true;
+      const isNew = ({ org }: OrgWork) => !Object.hasOwn(wish.claimedDue, orgId(org));
+      if (wish.moreOrgs > 0 && order.ready.some(isNew)) return true;
+      if ((wish.moreLateOrgs ?? 0) > 0 && order.late.some(isNew)) return true;
       return Object.entries(wish.claimedDue).some(([id, due]) => {
         const [first] = order.of(orgOf(id)).batches;
         return first !== undefined && first.due < due;
@@ -89,7 +100,8 @@ export class SimQueue {
       const order = this.#orderOf(wish);
       const idle = new Set(looked.filter((each) => each.chunks.length === 0).map(({ work }) => work));
       const ests = new Map<string, number>();
-      for (const { batchId, seq, orgId: org, est } of chosen) {
+      for (const { batchId, seq, orgId: org, est, isAhead } of chosen) {
+        order.owed = owedAfter(order.owed, est, isAhead);
         const batch = this.#batches.byId(batchId);
         const chunk = takeChunk(batch, seq);
         order.settle(batch);
@@ -105,8 +117,8 @@ export class SimQueue {
         if (est !== undefined) order.serve(work, served);
         if (!idle.has(work)) starts.push(served);
       }
-      const next = order.ready.find((work) => !looked.some((each) => each.work === work));
-      if (next) starts.push(Math.max(next.served, order.virtualTime));
+      const next = others(order.ready, looked);
+      for (const work of next) starts.push(Math.max(work.served, order.virtualTime));
       if (chosen.length > 0 && starts.length > 0) order.virtualTime = Math.min(...starts);
     }
     return { chunks, batches: [...batches.values()], faults: [] };
@@ -133,14 +145,13 @@ export class SimQueue {
         const queues = looked.map(({ work, start, chunks }): OrgQueue => {
           const hasMore =
             chunks.length === most && (!isLast || chunks.some((chunk) => mayTake(chunk, suspects)));
-          return { orgId: orgId(work.org), start, weight: work.weight, chunks, hasMore };
+          return { ...toQueue(work), start, chunks, hasMore };
         });
-        const next = order.ready.find((work) => !works.includes(work));
-        if (next) {
-          const start = Math.max(next.served, order.virtualTime);
-          queues.push({ orgId: orgId(next.org), start, weight: next.weight, chunks: [], hasMore: true });
+        for (const work of new Set([...others(order.ready, looked), ...others(order.late, looked)])) {
+          const start = Math.max(work.served, order.virtualTime);
+          queues.push({ ...toQueue(work), start, chunks: [], hasMore: true });
         }
-        const choice = chooseChunks(queues, wish, suspects);
+        const choice = chooseChunks(queues, wish, suspects, order.owed);
         isCut ||= choice.isTruncated;
         return { wish, chosen: choice.chunks, looked };
       });
@@ -149,17 +160,18 @@ export class SimQueue {
     return [];
   }
 
-  /** First `each` orgs, and as many of the first without claimed lines, in their order. */
+  /** First `each` orgs, as many of the first without claimed lines, in their order, and the first with late chunks. */
   #first({ model, claimedDue, moreOrgs }: ClaimRequest, each: number): OrgWork[] {
+    const order = this.orders[this.#modelOf.get(model)!]!;
     const first: OrgWork[] = [];
     let left = Math.min(each, moreOrgs);
-    for (const [at, work] of this.orders[this.#modelOf.get(model)!]!.ready.entries()) {
+    for (const [at, work] of order.ready.entries()) {
       if (at >= each && left === 0) break;
       const isNew = left > 0 && !Object.hasOwn(claimedDue, orgId(work.org));
       if (isNew) left--;
       if (at < each || isNew) first.push(work);
     }
-    return first;
+    return [...new Set([...first, ...order.late.slice(0, lateLook(each))])];
   }
 
   #heads(work: OrgWork, most: number, { now, except = [] }: ClaimOptions): ReadyChunk[] {
@@ -167,8 +179,7 @@ export class SimQueue {
     for (const batch of work.batches) {
       if (heads.length === most) break;
       if (batch.expiresAt <= now || except.includes(idOf(batch))) continue;
-      const late = now >= batch.expiresAt - (batch.expiresAt - batch.createdAt) / 4;
-      const shared = { batchId: idOf(batch), orgId: orgId(work.org), due: batch.due, late };
+      const shared = { batchId: idOf(batch), orgId: orgId(work.org), due: batch.due };
       const fresh = readyChunks(batch) - batch.returned.length;
       const news = Array.from({ length: Math.min(fresh, most - heads.length) }, (_, at) => {
         const lines = linesOf(batch, batch.next + at);
@@ -246,6 +257,16 @@ export class SimQueue {
     const held = this.#leased.get(keyOf(lease));
     return held?.worker === worker && held.chunk.epoch === lease.epoch ? held : undefined;
   }
+}
+
+/** First org that was not looked at, if any. */
+function others(works: readonly OrgWork[], looked: readonly Looked[]): OrgWork[] {
+  const found = works.find((work) => !looked.some((each) => each.work === work));
+  return found ? [found] : [];
+}
+
+function toQueue(work: OrgWork): Pick<OrgQueue, 'orgId' | 'weight' | 'isLate'> {
+  return { orgId: orgId(work.org), weight: work.weight, isLate: hasLateBatch(work) };
 }
 
 function keyOf({ batchId, seq }: Pick<Lease, 'batchId' | 'seq'>): string {

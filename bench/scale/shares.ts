@@ -37,6 +37,18 @@ export class ServiceShares {
     }
   }
 
+  /** Share of the orgs for which `isAsked` in all tokens. */
+  shareOf(isAsked: (org: number) => boolean): number {
+    let all = 0;
+    let asked = 0;
+    for (const ofModel of this.#used)
+      for (const [org, used] of Object.entries(ofModel)) {
+        all += used;
+        if (isAsked(Number(org))) asked += used;
+      }
+    return asked / all;
+  }
+
   take(): Fairness[] {
     return this.#orders.map((order, model) => {
       const works = order.ready.filter(({ wasIdle, org }) => !wasIdle && this.#isCounted(org));

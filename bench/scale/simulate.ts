@@ -28,6 +28,8 @@ export interface ScaleResult {
   linesPerSecond: number;
   /** Milliseconds from the creation of a small batch to its first line, and the batches that did not begin within ten seconds. */
   firstLine: { times: number[]; never: number };
+  /** Share of the tokens of the steady phase that orgs with late work used. */
+  lateShare: number;
   /** Batches whose windows ended in the run, and those among them with lines left. */
   windows: { ended: number; missed: number };
   /** Lines that were recorded, and results that were dropped because the line had one. */
@@ -46,6 +48,7 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
   const models = replicas.map((_, at) => modelId(at));
   const queue = new SimQueue(batches, models, weightOf);
   const ending = addOpenBatches(batches, random.fork(), options, virtualEpoch);
+  queue.hurry(virtualEpoch);
   const byModel = Map.groupBy(batches.all, ({ model }) => model);
   const orders = random.fork();
   for (const [model, ofModel] of byModel)
@@ -64,7 +67,7 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
   );
   const database = new SimDatabase(time, postgres);
   const slotLeases = new Map<string, SlotLease[]>();
-  const shares = new ServiceShares(batches, queue.orders, (org) => !hasLateWork(org, orgs));
+  const shares = new ServiceShares(batches, queue.orders, (org) => !hasLateWork(org, options));
   const lines = { recorded: 0, doubled: 0 };
   const catalog = createCatalog(
     models.map((id) => ({ id, aliases: [], serves: ['chat'], prices: noPrices, createdAt: 0 })),
@@ -144,6 +147,7 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
   });
   const coresBusy = database.busyMs / phases.steady;
   const linesPerSecond = ((lines.recorded - before) * 1_000) / phases.steady;
+  const lateShare = shares.shareOf((org) => hasLateWork(org, options));
   const fairness = shares.take();
   const small = firstLines(created, time.elapsed);
 
@@ -174,6 +178,7 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
     coresBusy,
     linesPerSecond,
     firstLine: small,
+    lateShare,
     windows: { ended: over.length, missed: over.filter(({ done, total }) => done < total).length },
     lines,
     lostChunks,

@@ -7,12 +7,10 @@ import { lineShape, type ScaleOptions } from './options.ts';
 const windowMs = 24 * hourMs;
 /** Age of the oldest batch at the start; older ones have ended. */
 const maxAgeMs = 12 * hourMs;
-/** One org in `every` has batches that end soon, with so many lines. */
-const late = { every: 50, lines: 100, leastMs: 90_000, mostMs: 200_000 } as const;
 const priority = 5;
 
 /** True for an org with batches that end soon. */
-export function hasLateWork(org: number, orgs: number): boolean {
+export function hasLateWork(org: number, { orgs, late }: Pick<ScaleOptions, 'orgs' | 'late'>): boolean {
   return org < orgs && org % late.every === 0;
 }
 
@@ -75,7 +73,7 @@ export function addBatch(batches: SimBatches, random: SeededRandom, fields: NewB
 export function addOpenBatches(
   batches: SimBatches,
   random: SeededRandom,
-  { orgs, open, replicas }: ScaleOptions,
+  { orgs, open, replicas, late }: ScaleOptions,
   now: number,
 ): SimBatch[] {
   const ending: SimBatch[] = [];
@@ -92,10 +90,10 @@ export function addOpenBatches(
     });
   }
   for (let org = 0; org < orgs; org++)
-    for (let left = hasLateWork(org, orgs) ? late.lines : 0; left > 0;) {
+    for (let left = hasLateWork(org, { orgs, late }) ? late.lines : 0; left > 0;) {
       const total = Math.min(left, random.int(1, 60));
       left -= total;
-      const expiresAt = now + random.int(late.leastMs, late.mostMs);
+      const expiresAt = now + random.int(late.minMs, late.maxMs);
       const model = modelOfOrg(org, false, replicas);
       ending.push(
         addBatch(batches, random, { org, model, createdAt: expiresAt - windowMs, expiresAt, total }),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chooseChunks, type OrgQueue, type ReadyChunk, type ClaimTarget } from './fair-queueing.ts';
+import { asLate } from './urgency.ts';
 
 const noSuspects = { minKills: 2, max: 0, mayTakeAlone: false };
 const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({
@@ -11,14 +12,13 @@ const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({
 });
 
 function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyChunk> = {}): OrgQueue {
-  const { start = 0, weight = 1, hasMore: more = false } = fields;
+  const { start = 0, weight = 1, hasMore: more = false, isLate = false } = fields;
   const chunk = {
     batchId: `b_${orgId}`,
     due: 0,
     lines: 4,
     est: 100,
     kills: 0,
-    late: false,
     ...fields,
     orgId,
   };
@@ -26,6 +26,7 @@ function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyCh
     orgId,
     start,
     weight,
+    isLate,
     hasMore: more,
     chunks: Array.from({ length: chunks }, (_, seq) => ({ ...chunk, seq })),
   };
@@ -57,11 +58,6 @@ describe('chooseChunks', () => {
 
   it('takes the earliest due of orgs served equally', () => {
     expect(orgs([queue('a', 2, { due: 5 }), queue('b', 2, { due: 4 })], { chunks: 2 })).toBe('ba');
-  });
-
-  it('advances an org with late work, up to the credit', () => {
-    const late = queue('a', 9, { start: 1_000_000 - 250, late: true });
-    expect(orgs([late, queue('b', 9)], { chunks: 5 })).toBe('aaaba');
   });
 
   it('ends at an org that has more chunks than were passed', () => {
@@ -127,5 +123,88 @@ describe('chooseChunks', () => {
     const shares = [...given.values()];
     const sum = shares.reduce((a, b) => a + b, 0);
     expect(sum ** 2 / (50 * shares.reduce((a, b) => a + b ** 2, 0))).toBeGreaterThan(0.99);
+  });
+});
+
+describe('late work', () => {
+  const due = asLate(0);
+  const million = 1_000_000;
+
+  it('goes before the turn of its org, in turns with the orgs before it', () => {
+    expect(orgs([queue('a', 9, { start: 500, due }), queue('b', 9)], { chunks: 6 })).toBe('ababab');
+    expect(orgs([queue('a', 9, { start: 500, due }), queue('b', 9), queue('c', 9)], { chunks: 6 })).toBe(
+      'abacab',
+    );
+  });
+
+  it('goes ahead by its credit and no further', () => {
+    const late = queue('a', 9, { start: million - 50, due });
+    expect(orgs([late, queue('b', 9), queue('c', 9)], { chunks: 9 })).toBe('abcabcabc');
+  });
+
+  it('goes ahead only once the tokens that it took are given in turn', () => {
+    const queues = () => [queue('a', 9, { start: 500, due }), queue('b', 9)];
+    const choose = (owed: number) =>
+      chooseChunks(queues(), wish({ chunks: 3 }), { ...noSuspects }, owed).chunks.map(
+        ({ orgId, isAhead }) => `${orgId}${isAhead ? '!' : ''}`,
+      );
+    expect(choose(0)).toEqual(['a!', 'b', 'a!']);
+    expect(choose(150)).toEqual(['b', 'b', 'a!']);
+  });
+
+  it('is served in turn where its org is first', () => {
+    const { chunks } = chooseChunks([queue('a', 9, { due }), queue('b', 9)], wish({ chunks: 3 }), noSuspects);
+    expect(chunks.map(({ orgId, isAhead }) => [orgId, isAhead])).toEqual([
+      ['a', false],
+      ['a', true],
+      ['b', false],
+    ]);
+  });
+
+  it.each([
+    [10, 60, 1 / 2],
+    [40, 40, 1 / 2],
+    [60, 10, 1 / 7],
+  ])('of %i orgs leaves %i others %f of the tokens', (late, others, share) => {
+    const queues = [
+      ...Array.from({ length: late }, (_, n) => queue(`late${n}`, 500, { start: 10, est: 300, due })),
+      ...Array.from({ length: others }, (_, n) => queue(`o${n}`, 500)),
+    ];
+    const { chunks } = chooseChunks(queues, wish({ chunks: 4_000 }), noSuspects);
+    const given = { o: 0, l: 0 };
+    for (const { orgId, est } of chunks) given[orgId[0] as 'o' | 'l'] += est;
+    expect(given.o / (given.o + given.l)).toBeGreaterThan(0.95 * share);
+    expect(given.o / (given.o + given.l)).toBeLessThan(1.05 * share);
+  });
+
+  it('of one org takes no more than the credit from the others, however long it is late', () => {
+    const est = 10_000;
+    const { chunks } = chooseChunks(
+      [queue('a', 2_000, { est, due }), queue('b', 2_000, { est }), queue('c', 2_000, { est })],
+      wish({ chunks: 3_000 }),
+      noSuspects,
+    );
+    const ofA = chunks.filter(({ orgId }) => orgId === 'a').length * est;
+    const share = (3_000 * est) / 3;
+    expect(ofA - share).toBeGreaterThan(0.6 * million);
+    expect(ofA - share).toBeLessThanOrEqual(million + est);
+  });
+
+  it('ends the choice at an org with late chunks that were not passed', () => {
+    const unread = { ...queue('a', 0, { start: 500, isLate: true }), hasMore: true };
+    const choose = (owed: number) =>
+      chooseChunks([unread, queue('b', 9)], wish({ chunks: 2 }), { ...noSuspects }, owed);
+    expect(choose(0)).toEqual({ chunks: [], isTruncated: true });
+    expect(choose(200)).toMatchObject({ chunks: [{ orgId: 'b' }, { orgId: 'b' }], isTruncated: false });
+  });
+
+  it('brings a chunk beyond the minimums for orgs without claimed lines', () => {
+    const queues = [queue('a', 9), queue('b', 9, { start: 9, due }), queue('c', 9, { start: 9 })];
+    const claimedDue = { a: 0 };
+    expect(orgs(queues, { claimedDue, moreLateOrgs: 9 })).toBe('b');
+    expect(orgs(queues, { claimedDue })).toBe('');
+    expect(orgs(queues, { claimedDue: { a: 0, b: due }, moreLateOrgs: 9 })).toBe('');
+    const far = [queue('a', 9), queue('b', 9, { start: million, due })];
+    expect(orgs(far, { claimedDue, moreLateOrgs: 9 })).toBe('');
   });
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asLate, compareUrgency, dueAt, lateBehindPriorities, withPriority } from './urgency.ts';
+import { asLate, compareUrgency, dueAt, isLate, withPriority } from './urgency.ts';
 
 const instants = fc.nat(4e12);
 const priority = fc.integer({ min: 0, max: 9 });
@@ -12,6 +12,7 @@ describe('urgency', () => {
         const expected = Math.sign(another - one) || Math.sign(at - other);
         expect(Math.sign(dueAt(at, one) - dueAt(other, another))).toBe(expected);
         expect(asLate(dueAt(at, one))).toBeLessThan(dueAt(other, another));
+        expect([isLate(dueAt(at, one)), isLate(asLate(dueAt(at, one)))]).toEqual([false, true]);
       }),
     );
   });
@@ -31,30 +32,5 @@ describe('urgency', () => {
     const a = { orgId: 'a', due: dueAt(5, 0) };
     expect(compareUrgency(a, { orgId: 'b', due: dueAt(6, 9) })).toBeLessThan(0);
     expect(compareUrgency(a, { orgId: 'a', due: dueAt(6, 9) })).toBeGreaterThan(0);
-  });
-});
-
-describe('lateBehindPriorities', () => {
-  const batch = (id: string, level: number, more: object = {}) => ({
-    id,
-    orgId: 'a',
-    due: dueAt(10, level),
-    createdAt: 0,
-    expiresAt: 100,
-    ...more,
-  });
-
-  it('finds batches of the last quarter of their window behind others of their org', () => {
-    const others = [batch('high', 9, { expiresAt: 1_000 }), batch('elsewhere', 0, { orgId: 'b' })];
-    const find = (now: number, low = batch('low', 3)) => lateBehindPriorities([low, ...others], now);
-    expect([find(74), find(75)]).toEqual([[], ['low']]);
-    expect(find(75, { ...batch('low', 3), due: asLate(5) })).toEqual([]);
-    expect(lateBehindPriorities([batch('one', 3), batch('two', 3)], 99)).toEqual([]);
-  });
-
-  it('does not count batches that already go first because they are late', () => {
-    const hurried = batch('first', 9, { due: asLate(1) });
-    expect(lateBehindPriorities([hurried, batch('second', 9)], 99)).toEqual([]);
-    expect(lateBehindPriorities([hurried, batch('second', 4), batch('third', 5)], 99)).toEqual(['second']);
   });
 });

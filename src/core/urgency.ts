@@ -7,10 +7,8 @@ import { priorities } from './limits.ts';
 
 /** Length of a range: more than any instant in milliseconds. */
 const range = 1e14;
-/** Batches of the last quarter of their window come before every priority. */
+/** Late batches come before every priority: those in the last quarter of their window. */
 const late = priorities.max + 1;
-/** Length of that quarter, relative to the window. */
-const lateShare = 1 / 4;
 
 /** `due` of a batch whose instant is `at`, in epoch milliseconds. */
 export function dueAt(at: number, priority: number): number {
@@ -19,8 +17,7 @@ export function dueAt(at: number, priority: number): number {
 
 /** `due` of the same batch at another priority. A late batch stays ahead of all priorities. */
 export function withPriority(due: number, priority: number): number {
-  const current = priorityOf(due);
-  return current === late ? due : due + (current - priority) * range;
+  return isLate(due) ? due : due + (priorityOf(due) - priority) * range;
 }
 
 /** `due` of a batch that comes before every priority. */
@@ -28,8 +25,16 @@ export function asLate(due: number): number {
   return withPriority(due, late);
 }
 
+/** Values of `due` below it are late. */
+export const lateBefore = dueAt(0, priorities.max);
+
+/** True for a batch that comes before every priority. */
+export function isLate(due: number): boolean {
+  return due < lateBefore;
+}
+
 /** Order of two batches of any orgs: a priority counts within its org only. */
-export function compareUrgency(a: Pick<Urgent, 'orgId' | 'due'>, b: Pick<Urgent, 'orgId' | 'due'>): number {
+export function compareUrgency(a: Urgent, b: Urgent): number {
   return a.orgId === b.orgId ? a.due - b.due : instantOf(a.due) - instantOf(b.due);
 }
 
@@ -43,26 +48,6 @@ function priorityOf(due: number): number {
 }
 
 interface Urgent {
-  id: string;
   orgId: string;
   due: number;
-  createdAt: number;
-  expiresAt: number;
-}
-
-/**
- * Ids of the late batches that others of their org precede by priority alone. They have to go first now: a priority orders the
- * batches of an org, and must not let one of them miss its window unnoticed.
- * @param open all unfinished batches
- */
-export function lateBehindPriorities(open: readonly Urgent[], now: number): string[] {
-  const highest = new Map<string, number>();
-  for (const { orgId, due } of open)
-    if (priorityOf(due) !== late) highest.set(orgId, Math.max(highest.get(orgId) ?? 0, priorityOf(due)));
-  return open
-    .filter(({ orgId, due, createdAt, expiresAt }) => {
-      const isLate = now >= expiresAt - (expiresAt - createdAt) * lateShare;
-      return isLate && priorityOf(due) < (highest.get(orgId) ?? 0);
-    })
-    .map(({ id }) => id);
 }

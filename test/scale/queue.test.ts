@@ -28,6 +28,8 @@ it.each([1, 2, 3, 4, 5, 6])('claims the chunks that the store claims, in world %
   for (let step = 0; step < 60; step++) {
     const wanted = wishes(random, held, batches);
     const options = { now: start + step * 60_000, suspects: anySuspects };
+    await store.batches.hurry(options.now, 1_000);
+    queue.hurry(options.now);
     const claimed = (await store.batches.claim('w', wanted, options)).chunks;
     const promising = queue.promising(wanted);
     const simulated = promising.length === 0 ? [] : queue.claim('w', promising, { ...options }).chunks;
@@ -87,7 +89,15 @@ function wishes(random: SeededRandom, held: readonly Chunk[], batches: SimBatche
         if (of === model && random.chance(0.5)) claimedDue[orgId(org)] = Math.min(before, due);
       }
       const lines = random.chance(0.5) ? random.int(1, 100) : 0;
-      return { model, names: [model], lines, chunks: 0, claimedDue, moreOrgs: random.int(0, 10) };
+      return {
+        model,
+        names: [model],
+        lines,
+        chunks: 0,
+        claimedDue,
+        moreOrgs: random.int(0, 10),
+        moreLateOrgs: random.int(0, 3),
+      };
     });
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { small } from '../../bench/scale/options.ts';
+import { crowded, overdue, small } from '../../bench/scale/options.ts';
 import { type ScaleResult, simulate } from '../../bench/scale/simulate.ts';
 
 let result: ScaleResult;
@@ -36,4 +36,18 @@ it('records every line once, also after servers and a process have died', () => 
   expect(result.lines.doubled).toBe(0);
   expect(result.fill.replicas).toBeGreaterThan(0.9);
   expect(result.fill.processes).toBeGreaterThan(0.85);
+});
+
+it('completes late batches in their windows, of orgs behind more than a claim looks at', async () => {
+  const { windows, fill } = await simulate(crowded);
+  expect(windows.ended).toBeGreaterThan(20);
+  expect(windows.missed).toBe(0);
+  expect(fill.steady).toBeGreaterThan(0.9);
+});
+
+it('leaves half of the tokens to orgs without late work, and starts new ones soon, however much work is late', async () => {
+  const { lateShare, firstLine } = await simulate(overdue);
+  expect(lateShare).toBeGreaterThan(0.45);
+  expect(lateShare).toBeLessThan(0.8);
+  expect(firstLine.never).toBe(0);
 });

@@ -16,6 +16,7 @@ export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) =
   paused: planPaused,
   chats: planChats,
   windows: planWindows,
+  late: planLate,
 };
 
 /** Small batches with all endings, while the process that closes them is delayed and another one takes over. */
@@ -225,6 +226,43 @@ function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
 
 /** Kinds on which the server fails; at the end of a batch each such line costs seconds of back-off. */
 const failing: ReadonlySet<LineKind> = new Set(['shaky', 'broken', 'refused', 'unreachable']);
+
+/**
+ * More orgs with the same work than a claim looks at, and one of them with a short window, which its batch meets only ahead of its turn.
+ * No faults.
+ */
+function planLate(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const slots = 8;
+  const orgs = 80;
+  const windowMs = 80_000;
+  const batch = (at: number): BatchPlan => ({
+    name: `b${at}`,
+    orgId: `org_${at}`,
+    endpoint: '/v1/chat/completions',
+    lines: Array.from({ length: 16 }, () => ({
+      kind: 'slow',
+      model: 'm1',
+      system: null,
+      delayMs: random.int(500, 1_500),
+    })),
+    createAt: random.int(0, 1_000),
+    cancelAt: null,
+  });
+  const last = { ...batch(orgs), createAt: 1_500, windowMs };
+  return {
+    ...plan,
+    processes: 2,
+    models: ['m1'],
+    slots,
+    windowMs: day,
+    shortWindows: [windowMs],
+    batches: [...Array.from({ length: orgs - 1 }, (_, at) => batch(at)), last],
+    weather: fair,
+    incidents: [],
+    flaky: 0,
+    undisturbed: true,
+  };
+}
 
 /** One batch that exceeds every group, slice and page of the batch engine, on many slots, with few failures. */
 function planCrowd(random: SeededRandom, plan: WorldPlan): WorldPlan {

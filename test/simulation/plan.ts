@@ -116,7 +116,8 @@ export type Shape =
   | 'stalled'
   | 'paused'
   | 'chats'
-  | 'windows';
+  | 'windows'
+  | 'late';
 
 /**
  * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds find these at little cost, so

@@ -32,6 +32,8 @@ export const searchHints: Record<string, { shape?: Shape; size?: Size; from?: nu
   'slots are left idle': { shape: 'shares' },
   'an org waits until all others are done': { shape: 'shares' },
   'an org that idled comes back at its old place in the queue': { shape: 'shares' },
+  'late batches get no advance': { shape: 'late' },
+  'a late chunk waits for those claimed before it': { shape: 'late' },
   'the window is measured with the wall clock': { shape: 'mixed', size: 'large', from: 57 },
   'a result file is served without verification': { shape: 'damaged', from: 3 },
   'a line is sent without verification': { shape: 'damaged' },

@@ -1,5 +1,6 @@
 import { ClaimDemand } from '../../src/batches/queue/claim-demand.ts';
 import { LocalWork } from '../../src/batches/claimed/local-work.ts';
+import { instantOf } from '../../src/core/urgency.ts';
 import { ApiError, unavailable } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health/health.ts';
 import { SlowdownLimit } from '../../src/engines/pool/slowdown/slowdown-limit.ts';
@@ -125,6 +126,22 @@ export const plantedSending: Record<string, Plant> = {
       'SELECT model, 0 AS virtual_time FROM queues',
     ]),
   ),
+  'late batches get no advance': (parts) => around(parts, { batches: { hurry: async () => 0 } }),
+  'a late chunk waits for those claimed before it': (parts) =>
+    around(parts, {
+      batches: {
+        states: async (...args) =>
+          (await parts.store.batches.states(...args)).map((state) => ({
+            ...state,
+            due: instantOf(state.due),
+          })),
+        claim: async (...args) => {
+          const claim = await parts.store.batches.claim(...args);
+          const batches = claim.batches.map((batch) => ({ ...batch, due: instantOf(batch.due) }));
+          return { ...claim, batches };
+        },
+      },
+    }),
   'answers wait to be recorded': (parts) =>
     around(parts, {
       results: {

@@ -6,17 +6,20 @@ import type { World } from './world.ts';
 const settledMs = 60_000;
 /** Waiting time after which work should have been claimed. */
 const waitingMs = 5_000;
-/** Maximum number of times that an org with waiting work is passed over. */
-const maxPassed = 80;
+/** Maximum number of times that an org with waiting work is passed over: of all, and for each org of the world. */
+const maxPassed = { min: 80, perOrg: 8 };
 
 /** Checks that engines are busy while work waits, and that every org gets its share. */
 export class Shares {
   #world: World;
   #idle = new Map<string, number>();
   #passed = new Map<string, number>();
+  #maxPassed: number;
 
   constructor(world: World) {
     this.#world = world;
+    const orgs = new Set(world.plan.batches.map(({ orgId }) => orgId)).size;
+    this.#maxPassed = Math.max(maxPassed.min, maxPassed.perOrg * orgs);
   }
 
   /** A line of a batch was sent: every other org with work waiting for the model was passed over. */
@@ -29,7 +32,7 @@ export class Shares {
       const key = `${other} at ${model}`;
       const passed = (this.#passed.get(key) ?? 0) + 1;
       this.#passed.set(key, passed);
-      if (passed > maxPassed) this.#world.observer.fail(`${key} was passed over ${passed} times`);
+      if (passed > this.#maxPassed) this.#world.observer.fail(`${key} was passed over ${passed} times`);
     }
   }
 

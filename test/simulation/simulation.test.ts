@@ -108,6 +108,10 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     expect(all.filter((each) => !happened.has(each) && !rare.includes(each))).toEqual([]);
   });
 
+  it('completes a late batch in its window, of an org behind more than a claim looks at', async () => {
+    for (let seed = 1; seed <= 2; seed++) await keepsGuarantees(seed, { shape: 'late' });
+  });
+
   it('repeats exactly with the same seed', async () => {
     const once = await simulate(7, database, { withTrace: true });
     await simulate(8, database);

@@ -83,6 +83,14 @@ CREATE TRIGGER batch_chunks_added AFTER INSERT ON batch_chunks
   WHEN NEW.state = 'ready' AND NEW.seq > 0 BEGIN INSERT INTO queue_shares (model, org_id, served, ready) VALUES (NEW.model, NEW.org_id, 0, 1)
   ON CONFLICT (model, org_id) DO UPDATE SET ready = 1 WHERE ready = 0; END;
 
+CREATE TRIGGER batch_chunks_late_added AFTER INSERT ON batch_chunks
+  WHEN NEW.state = 'ready' AND NEW.seq > 0 AND NEW.due < -400000000000000 BEGIN INSERT INTO queue_shares (model, org_id, served, ready, late) VALUES (NEW.model, NEW.org_id, 0, 1, 1)
+  ON CONFLICT (model, org_id) DO UPDATE SET ready = 1, late = 1 WHERE ready = 0 OR late = 0; END;
+
+CREATE TRIGGER batch_chunks_late_moved AFTER UPDATE ON batch_chunks
+  WHEN NEW.state = 'ready' AND NEW.seq > 0 AND NEW.due < -400000000000000 AND ((NEW.state, NEW.model, NEW.org_id) <> (OLD.state, OLD.model, OLD.org_id) OR OLD.due >= -400000000000000) BEGIN INSERT INTO queue_shares (model, org_id, served, ready, late) VALUES (NEW.model, NEW.org_id, 0, 1, 1)
+  ON CONFLICT (model, org_id) DO UPDATE SET ready = 1, late = 1 WHERE ready = 0 OR late = 0; END;
+
 CREATE TRIGGER batch_chunks_moved AFTER UPDATE ON batch_chunks
   WHEN NEW.state = 'ready' AND NEW.seq > 0 AND (NEW.state, NEW.model, NEW.org_id) <> (OLD.state, OLD.model, OLD.org_id) BEGIN INSERT INTO queue_shares (model, org_id, served, ready) VALUES (NEW.model, NEW.org_id, 0, 1)
   ON CONFLICT (model, org_id) DO UPDATE SET ready = 1 WHERE ready = 0; END;
@@ -192,6 +200,9 @@ CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE status IN ('
 CREATE INDEX batches_open_by_org ON batches (org_id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 
 CREATE INDEX batches_running ON batches (id) WHERE status = 'in_progress' AND closing IS NULL;
+
+CREATE INDEX batches_to_hurry ON batches ((expires_at - (expires_at - created_at) / 4))
+  WHERE status IN ('validating', 'in_progress') AND closing IS NULL AND due >= -400000000000000;
 
 CREATE INDEX batches_to_purge ON batches (id)
   WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired');
@@ -326,14 +337,16 @@ CREATE INDEX orgs_with_budget ON orgs (id) WHERE budget IS NOT NULL;
 CREATE TABLE queue_shares (
   model text NOT NULL,
   org_id text NOT NULL,
-  served bigint NOT NULL, ready integer NOT NULL DEFAULT 0,
+  served bigint NOT NULL, ready integer NOT NULL DEFAULT 0, late integer NOT NULL DEFAULT 0,
   PRIMARY KEY (model, org_id));
 
 CREATE INDEX queue_shares_in_order ON queue_shares (model, served, org_id) WHERE ready = 1;
 
+CREATE INDEX queue_shares_late ON queue_shares (model, served, org_id) WHERE ready = 1 AND late = 1;
+
 CREATE TABLE queues (
   model text PRIMARY KEY,
-  virtual_time bigint NOT NULL);
+  virtual_time bigint NOT NULL, owed bigint NOT NULL DEFAULT 0);
 
 CREATE TABLE removed_blobs (
   blob_id text PRIMARY KEY,

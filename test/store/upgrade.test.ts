@@ -131,6 +131,24 @@ function upgradeTests(postgres: PostgresServer): void {
     expect(await ready()).toEqual([{ org_id: 'org_b' }]);
   });
 
+  test('a late batch that 0.1.0 releases moves its org ahead', async () => {
+    const lateOrgs = async () =>
+      (await older.query(`SELECT org_id FROM queue_shares WHERE ready = 1 AND late = 1`)).rows;
+    await addOlderBatch();
+    expect(await store.batches.hurry(start + 1, 9)).toBe(1);
+    expect(await lateOrgs()).toEqual([{ org_id: 'org_a' }]);
+    await claim();
+    await claim();
+    await addBatch(store, { orgId: 'org_b', total: 8 });
+    await claim();
+    expect(await lateOrgs()).toEqual([]);
+    await older.query(
+      `UPDATE batch_chunks SET state = 'ready', owner = NULL WHERE batch_id = 'batch_1' AND seq = 2`,
+    );
+    expect(await lateOrgs()).toEqual([{ org_id: 'org_a' }]);
+    expect(await claim()).toEqual(['batch_1/2']);
+  });
+
   const finish = () => store.workers.finishUpgrade(start);
 
   test('recounts what was written beside it, once the last process of 0.1.0 is gone', async () => {

@@ -6,7 +6,7 @@ import type { ClaimedChunk, ClaimedChunks, ClaimedLine } from './claimed-chunks.
 import { LocalWork } from './local-work.ts';
 import { PrefixAffinity } from './prefix-affinity.ts';
 
-const unserved = { served: () => 0 };
+const unserved = { served: () => 0, owed: 0 };
 const noLeaders = { shouldWait: () => false };
 
 describe('PrefixLanes', () => {
@@ -33,7 +33,7 @@ describe('PrefixLanes', () => {
 
   /** Sends the next line; the prefix it has, or null when none may be sent. */
   function send(): string | null {
-    const next = nextChunk(chunks, 'm', unserved, noLeaders, lanes.snapshot('m'));
+    const next = nextChunk(chunks, 'm', unserved, noLeaders, lanes.snapshot('m'))?.claimed;
     if (!next) return null;
     sent.push(work.send(next)!);
     lanes.sent('m', next.chunk.prefix);

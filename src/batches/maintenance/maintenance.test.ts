@@ -4,7 +4,6 @@ import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { LinePlace } from '../../core/request-group.ts';
-import { dueAt } from '../../core/urgency.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { Store } from '../../store/store.ts';
 import type { WatchedBatch, OpenBatch } from '../../store/contract/batches.ts';
@@ -23,6 +22,7 @@ describe('Maintenance', () => {
   let expired: string[];
   let leftovers: string[];
   let said: string[];
+  let lateAt: number;
   let stranded: string[];
   let away: boolean;
   let asked: number;
@@ -46,6 +46,7 @@ describe('Maintenance', () => {
     leftovers = [];
     said = [];
     stranded = [];
+    lateAt = Number.POSITIVE_INFINITY;
     away = false;
     asked = 0;
     atRisk = [];
@@ -64,7 +65,7 @@ describe('Maintenance', () => {
           const from = open.findIndex(({ id }) => id === after?.id) + 1;
           return open.slice(from, from + limit);
         },
-        hurry: async (ids: string[]) => said.push(`hurry ${ids.join()}`),
+        hurry: async (now: number) => void (now >= lateAt && said.push('hurry')),
         markAtRisk: async (id: string) => said.push(`at risk ${id}`),
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
@@ -177,16 +178,12 @@ describe('Maintenance', () => {
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
   });
 
-  it('lets a late batch pass those with a higher priority', async () => {
-    const window = { createdAt: clock.now() - 80_000_000, expiresAt: clock.now() + 6_400_000 };
-    const high = makeBatch({ due: dueAt(0, 9), createdAt: clock.now(), expiresAt: clock.now() + 86_400_000 });
-    open = [makeBatch({ ...window, id: 'batch_low', due: dueAt(0, 2) }), high];
-    await clock.advance(1_000);
-    expect(said).toContain('hurry batch_low');
-    open = [high];
-    said = [];
-    await clock.advance(60_000);
-    expect(said.filter((each) => each.startsWith('hurry'))).toEqual([]);
+  it('lets late batches go first every two seconds', async () => {
+    lateAt = clock.now() + 2_000;
+    await clock.advance(1_500);
+    expect(said).not.toContain('hurry');
+    await clock.advance(3_000);
+    expect(said.filter((each) => each === 'hurry')).toHaveLength(2);
   });
 
   it('takes over a new order of the batches that it runs', async () => {

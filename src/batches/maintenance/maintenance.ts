@@ -3,7 +3,6 @@ import { hourMs, type Timer } from '../../base/clock.ts';
 import type { Duties } from '../../core/duties.ts';
 import { familyOf } from '../../core/key-family.ts';
 import { firstGroupAt, isGroup, type LinePlace } from '../../core/request-group.ts';
-import { lateBehindPriorities } from '../../core/urgency.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
@@ -15,6 +14,9 @@ import type { LocalWork } from '../claimed/local-work.ts';
 const roundMs = 500;
 const expireMs = 1_000;
 const purgeMs = 2_000;
+const hurryMs = 2_000;
+/** A million open batches with windows of a day bring twelve a second. */
+const maxHurried = 100;
 const riskMs = 30_000;
 const learnMs = 5_000;
 const maxExpired = 100;
@@ -70,6 +72,7 @@ export class Maintenance {
     this.#task(() => this.#dropEnded()),
     this.#duty(() => this.#purgeFinished(), purgeMs),
     this.#duty(() => this.#reopen(), reopenMs),
+    this.#duty(() => this.#hurryLate(), hurryMs),
     this.#duty(() => this.#warnOfRisks(), riskMs),
     this.#duty(() => this.#forgetRequests(), forgetMs),
     this.#task(() => this.#learnOfRisks(), learnMs),
@@ -145,7 +148,13 @@ export class Maintenance {
     for (const place of await store.requests.ended(running)) drop(place);
   }
 
-  /** Lets late batches go first, and warns once of each batch that will miss its window. Disabled orgs are left out. */
+  /** Lets late batches go first. */
+  async #hurryLate(): Promise<void> {
+    const { store, time } = this.#deps;
+    await store.batches.hurry(time.now(), maxHurried);
+  }
+
+  /** Warns once of each batch that will miss its window. Disabled orgs are left out. */
   async #warnOfRisks(): Promise<void> {
     const { store, time, log, duties, capacity, budgets } = this.#deps;
     const now = time.now();
@@ -154,8 +163,6 @@ export class Maintenance {
     const mayRun = (each: OpenBatch) => budgets.waiting(each.orgId, familyOf(each)) === null;
     const open = (await listPressing(store.batches)).filter(mayRun);
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
-    const late = lateBehindPriorities(open, now);
-    if (late.length > 0) await store.batches.hurry(late);
     const atRisk = batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model));
     duties.reportAtRisk(this.#modelsOf(open, new Set(atRisk)));
     capacity.setAtRisk(duties.atRisk);

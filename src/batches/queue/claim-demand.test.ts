@@ -7,6 +7,7 @@ import type { WaitingCause } from '../../core/waiting.ts';
 import { noAttempts } from '../claimed/retry-policy.ts';
 import { ClaimDemand } from './claim-demand.ts';
 import { LocalWork } from '../claimed/local-work.ts';
+import { asLate } from '../../core/urgency.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 
@@ -106,7 +107,7 @@ describe('Demand', () => {
 
   it('requests all models at once, under every name', () => {
     lost = ['gone'];
-    expect(demand.wanted()).toEqual([
+    expect(demand.wanted()).toMatchObject([
       { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, claimedDue: {}, moreOrgs: 64 },
       { model: 'gone', names: ['gone'], lines: 128, chunks: 0, claimedDue: {}, moreOrgs: 64 },
     ]);
@@ -117,7 +118,7 @@ describe('Demand', () => {
     work.chunks.add(claimedChunk({ seq: 1, batch: batch('a', 5), lines: 60 }));
     work.chunks.add(claimedChunk({ seq: 2, batch: batch('a', 4), lines: 60 }));
     work.chunks.add(claimedChunk({ seq: 3, batch: batch('b', 9), lines: 1 }));
-    expect(demand.wanted()).toEqual([
+    expect(demand.wanted()).toMatchObject([
       { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, claimedDue: { a: 4, b: 9 }, moreOrgs: 62 },
     ]);
   });
@@ -128,6 +129,14 @@ describe('Demand', () => {
     for (let n = 2; n <= 70; n++)
       work.chunks.add(claimedChunk({ seq: n, batch: runningBatch({ id: `b${n}`, orgId: `org_${n}` }) }));
     expect(demand.wanted()).toMatchObject([{ moreOrgs: 0 }]);
+  });
+
+  it('requests late chunks of further orgs, however many orgs have claimed lines', () => {
+    for (let n = 1; n <= 70; n++) {
+      const due = n % 10 === 0 ? asLate(n) : n;
+      work.chunks.add(claimedChunk({ seq: n, batch: runningBatch({ id: `b${n}`, orgId: `org_${n}`, due }) }));
+    }
+    expect(demand.wanted()).toMatchObject([{ lines: 0, moreOrgs: 0, moreLateOrgs: 9 }]);
   });
 
   it('does not take an org whose lines wait for a server as one without claimed lines', () => {
@@ -189,7 +198,9 @@ describe('Demand', () => {
       await clock.advance(1_000);
       waiting = refused('upstream_error');
       room = 1;
-      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, claimedDue: {}, moreOrgs: 0 }]);
+      expect(demand.wanted()).toMatchObject([
+        { lines: 1, chunks: 0, claimedDue: {}, moreOrgs: 0, moreLateOrgs: 0 },
+      ]);
       work.chunks.add(claimedChunk({ lines: 2 }));
       expect(demand.wanted()).toEqual([]);
     });

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ClaimRequest } from '../../store/contract/claim.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
+import { isLate } from '../../core/urgency.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Controls } from '../../operator/controls.ts';
@@ -18,6 +19,8 @@ const minAhead = 64;
 const ahead = { ms: 250, maxLines: 512 } as const;
 /** Orgs of a model that have lines claimed at a time; more of them take turns by the chunk. */
 const maxOrgs = 64;
+/** Orgs with late work that have lines claimed, beyond `maxOrgs` if necessary. */
+const maxLateOrgs = 16;
 /** An overload shorter than this ends before another process could claim released chunks. */
 const briefMs = 5_000;
 /** Time after which the load of all peers is current: a dead process counts as available until its lease ends (`leaseLifeMs`). */
@@ -136,13 +139,15 @@ export class ClaimDemand {
     return this.models().flatMap((model) => {
       const wants = this.wants(model);
       const claimedDue = Object.fromEntries(this.onlyProbes(model) ? [] : this.#claimedDue(model));
-      const orgs = Object.keys(claimedDue).length;
-      if (!wants && orgs === 0) return [];
-      const moreOrgs = this.onlyProbes(model) ? 0 : Math.max(0, maxOrgs - orgs);
+      const orgs = Object.values(claimedDue);
+      if (!wants && orgs.length === 0) return [];
+      const mayExceed = this.onlyProbes(model) ? 0 : 1;
+      const moreOrgs = mayExceed * Math.max(0, maxOrgs - orgs.length);
+      const moreLateOrgs = mayExceed * Math.max(0, maxLateOrgs - orgs.filter(isLate).length);
       const { aliases = [] } = catalog.find(model) ?? {};
       const lines = wants ? this.#lines(model) : 0;
       const chunks = wants ? this.#lackingChunks(model) : 0;
-      return { model, names: [model, ...aliases], lines, chunks, claimedDue, moreOrgs };
+      return { model, names: [model, ...aliases], lines, chunks, claimedDue, moreOrgs, moreLateOrgs };
     });
   }
 

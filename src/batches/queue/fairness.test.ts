@@ -84,6 +84,15 @@ describe('VirtualTimes', () => {
     expect(times.served('a')).toBe(900);
   });
 
+  it('counts the tokens that late work took ahead of its turn until they are given in turn', () => {
+    times.charge(of('a'), 100, true);
+    expect(times.owed).toBe(100);
+    times.charge(of('b'), 70);
+    expect(times.owed).toBe(30);
+    times.charge(of('b'), 70);
+    expect(times.owed).toBe(0);
+  });
+
   it('treats an unknown org as new', () => {
     times.setWorking(new Set(['a']));
     times.charge(of('a'), 50)(50);

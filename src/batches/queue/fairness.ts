@@ -1,3 +1,5 @@
+import { owedAfter } from '../../core/late-work.ts';
+
 /** Weight of a line in the ratio of used to estimated tokens is 1 / `ratioOver`. */
 const ratioOver = 64;
 
@@ -42,6 +44,8 @@ export class VirtualTimes {
   #working: ReadonlySet<string> = new Set();
   /** Use of all orgs: counts for an org until one of its own lines is over. */
   #use = new Use();
+  /** Estimated tokens that late work took ahead of its turn (core/late-work.ts). */
+  owed = 0;
 
   served(orgId: string): number {
     const account = this.#accounts.get(orgId);
@@ -51,9 +55,15 @@ export class VirtualTimes {
 
   /**
    * Charges an org for a line that is sent.
+   * @param isAhead true for late work that goes before its turn
    * @returns charges what the line used when it is over; 0 tokens for a line that was not served
    */
-  charge({ orgId, weight }: { orgId: string; weight: number }, estimate: number): (tokens: number) => void {
+  charge(
+    { orgId, weight }: { orgId: string; weight: number },
+    estimate: number,
+    isAhead = false,
+  ): (tokens: number) => void {
+    this.owed = owedAfter(this.owed, estimate, isAhead);
     const account = this.#accounts.get(orgId) ?? this.#open(orgId);
     account.inFlight += estimate / weight;
     return (tokens) => {

@@ -91,8 +91,9 @@ export class Dispatcher {
       fallbacks.length === 0 || priced.some((name) => fallbacks.includes(catalog.idOf(name)));
     const mayRun = (batch: RunningBatch) => controls.pausing(batch.orgId, model) === null && isPriced(batch);
     const next = () => nextChunk(work.chunks, model, times, warmup, prefixes, mayRun);
-    const claimed = next() ?? (work.unpark(model) ? next() : undefined);
-    if (!claimed) return false;
+    const found = next() ?? (work.unpark(model) ? next() : undefined);
+    if (!found) return false;
+    const { claimed, isAhead } = found;
     // The configuration has changed: the name now means another model, or none.
     if (catalog.idOf(claimed.chunk.model) !== model) {
       work.yieldChunk(claimed);
@@ -108,7 +109,7 @@ export class Dispatcher {
     if (shouldWait && demand.wants(model)) return false;
     const line = work.send(claimed);
     if (!line) return false;
-    const settle = times.charge(claimed.batch, tokensPerLine(claimed.chunk));
+    const settle = times.charge(claimed.batch, tokensPerLine(claimed.chunk), isAhead);
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
     this.#start(line, settle);

@@ -3,10 +3,20 @@ import { claimedChunk, noEffects, runningBatch } from '../../../test/support/cla
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { ClaimedChunks } from '../claimed/claimed-chunks.ts';
 import { LocalWork } from '../claimed/local-work.ts';
-import { nextChunk } from './next-line.ts';
+import { asLate } from '../../core/urgency.ts';
+import * as nextLine from './next-line.ts';
 
 const unserved = { served: () => 0 };
 const noLeaders = { shouldWait: () => false };
+
+function nextChunk(
+  chunks: ClaimedChunks,
+  model: string,
+  { served, owed = 0 }: { served: (orgId: string) => number; owed?: number },
+  warmup: Parameters<typeof nextLine.nextChunk>[3],
+) {
+  return nextLine.nextChunk(chunks, model, { served, owed }, warmup)?.claimed;
+}
 
 describe('nextChunk', () => {
   let work: LocalWork;
@@ -58,5 +68,45 @@ describe('nextChunk', () => {
     expect(nextChunk(chunks, 'm', unserved, leaders)).toBe(free);
     work.yieldChunk(free);
     expect(nextChunk(chunks, 'm', unserved, leaders)).toBe(following);
+  });
+
+  describe('late chunks', () => {
+    const add = (orgId: string, due: number, fields: Parameters<typeof claimedChunk>[0] = {}) => {
+      const claimed = claimedChunk({ ...fields, batch: runningBatch({ id: `b_${orgId}`, orgId, due }) });
+      chunks.add(claimed);
+      return claimed;
+    };
+    const served = (orgId: string) => ({ first: 0, second: 10, late: 20, far: 1_000_000 })[orgId]!;
+    const next = (owed: number, warmup: Parameters<typeof nextLine.nextChunk>[3] = noLeaders) =>
+      nextLine.nextChunk(chunks, 'm', { served, owed }, warmup);
+
+    it('go before the turn of their org, once the tokens that late work took are given in turn', () => {
+      const first = add('first', 1);
+      const late = add('late', asLate(5));
+      add('second', 1);
+      expect(next(0)).toEqual({ claimed: late, isAhead: true });
+      expect(next(1)).toEqual({ claimed: first, isAhead: false });
+      work.yieldChunk(late);
+      expect(next(0)).toEqual({ claimed: first, isAhead: false });
+    });
+
+    it('of an org whose turn it is go in turn', () => {
+      const late = add('first', asLate(5));
+      add('late', asLate(1));
+      expect(next(0)).toEqual({ claimed: late, isAhead: false });
+    });
+
+    it('of an org that is far ahead wait', () => {
+      const first = add('first', 1);
+      add('far', asLate(5));
+      expect(next(0)?.claimed).toBe(first);
+    });
+
+    it('whose leader is under way wait', () => {
+      const first = add('first', 1);
+      add('late', asLate(5), { prefix: 'cold' });
+      const leaders = { shouldWait: (_model: string, prefix: string) => prefix === 'cold' };
+      expect(next(0, leaders)?.claimed).toBe(first);
+    });
   });
 });

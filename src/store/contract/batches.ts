@@ -152,8 +152,11 @@ export interface BatchStore {
   resume(orgId: string, id: string, now: number): Promise<boolean>;
   /** Changes the priority of a batch, and its place in the queue. False for an unknown id, or if the end is decided. */
   setPriority(id: string, priority: number): Promise<boolean>;
-  /** Puts batches before all priorities of their org, because they are late. Skips those whose end is decided. */
-  hurry(ids: readonly string[]): Promise<void>;
+  /**
+   * Puts up to `limit` batches in the last quarter of their window before all others of their org, so that it goes ahead of its turn
+   * (core/late-work.ts). Returns their number.
+   */
+  hurry(now: number, limit: number): Promise<number>;
   /** Returns chunks leased by `worker` to the queue, without counting a kill. Returns their number. */
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one ready chunk per remaining line, with the same `kills`. False if the lease is lost. */

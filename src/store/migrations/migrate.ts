@@ -28,6 +28,7 @@ import { duties } from './0025-duties.ts';
 import { usageSums } from './0026-usage-sums.ts';
 import { readyOrgs } from './0027-ready-orgs.ts';
 import { tableGrowth } from './0028-table-growth.ts';
+import { lateWork } from './0029-late-work.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
@@ -60,6 +61,7 @@ export const migrations: readonly Migration[] = [
   usageSums,
   readyOrgs,
   tableGrowth,
+  lateWork,
 ];
 
 /** Schema version of this version of Offpeak. */

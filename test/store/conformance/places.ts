@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { dueAt } from '../../../src/core/urgency.ts';
+import { asLate, dueAt, isLate } from '../../../src/core/urgency.ts';
 import type { Batch, Chunk } from '../../../src/core/batch.ts';
 import type { Stores } from '../conformance.ts';
-import { addBatch, lease, makeOrg, start } from '../fixtures.ts';
+import { addBatch, hour, lease, makeOrg, start } from '../fixtures.ts';
 
 /** Priorities within an org, and weights of orgs. */
 export function placeTests(on: Stores): void {
@@ -59,15 +59,33 @@ export function placeTests(on: Stores): void {
       expect(await on.store.batches.find(batch.id)).toMatchObject({ priority: 5, due: start });
     });
 
-    test('give way to a batch that is late', async () => {
-      const low = await add(0);
-      const high = await add(9);
-      await on.store.batches.hurry([low.id, 'batch_unknown']);
-      await on.store.batches.hurry([low.id]);
+    test('give way to a batch in the last quarter of its window', async () => {
+      const low = await add(0, { expiresAt: start + 4 * hour });
+      const high = await add(9, { expiresAt: start + 8 * hour });
+      const hurry = (now: number) => on.store.batches.hurry(now, 9);
+      expect(await hurry(start + 3 * hour - 1)).toBe(0);
+      expect(await hurry(start + 3 * hour)).toBe(1);
+      expect(await hurry(start + 3 * hour)).toBe(0);
       // A new priority changes nothing about that.
       await on.store.batches.setPriority(low.id, 1);
       expect(await order(3)).toEqual([low.id, low.id, high.id]);
-      expect((await on.store.batches.find(low.id))!.priority).toBe(1);
+      expect(await on.store.batches.find(low.id)).toMatchObject({
+        priority: 1,
+        due: asLate(dueAt(start, 0)),
+      });
+    });
+
+    test('give way to the batches that have been late for the longest, a few at a time', async () => {
+      const batches: Batch[] = [];
+      for (const hours of [9, 5, 7]) batches.push(await add(5, { expiresAt: start + hours * hour }));
+      const late = async () => {
+        const found = await Promise.all(batches.map(({ id }) => on.store.batches.find(id)));
+        return found.map((batch) => isLate(batch!.due));
+      };
+      expect(await on.store.batches.hurry(start + 8 * hour, 2)).toBe(2);
+      expect(await late()).toEqual([false, true, true]);
+      await on.store.batches.cancel('org_a', batches[0]!.id, start, 0);
+      expect(await on.store.batches.hurry(start + 8 * hour, 2)).toBe(0);
     });
 
     test('do not count for the order in which batches of several orgs are closed', async () => {

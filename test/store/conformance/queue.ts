@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch, Chunk } from '../../../src/core/batch.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { ClaimOptions, ClaimRequest } from '../../../src/store/contract/claim.ts';
+import type { Claim, ClaimOptions, ClaimRequest } from '../../../src/store/contract/claim.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
@@ -168,22 +168,64 @@ export function queueTests(on: Stores): void {
       expect(jain).toBeGreaterThan(0.98);
     });
 
-    test('prefers an org whose batch may miss its window, and charges it for that', async () => {
-      await addBatch(on.store, { total: 40, orgId: 'org_b' });
-      const late = await addBatch(on.store, { total: 40, due: start + 1, expiresAt: start + 4 * hour });
-      const now = start + 3 * hour + 1;
-      const first = await claim([want({ chunks: 5 })], { now });
-      expect(ids(first.chunks)).toEqual(place(late, 1, 2, 3, 4, 5));
-      const next = await addBatch(on.store, {
-        total: 40,
-        createdAt: now,
-        due: now,
-        expiresAt: now + 24 * hour,
+    describe('of late batches', () => {
+      const now = start + 3 * hour;
+      const addLate = (fields: Partial<Batch> = {}) =>
+        addBatch(on.store, { total: 400, due: start + 1, expiresAt: start + 4 * hour, ...fields });
+      const orgsOf = ({ chunks, batches }: Claim) => {
+        const orgOf = new Map(batches.map(({ id, orgId }) => [id, orgId]));
+        return chunks.map(({ batchId }) => orgOf.get(batchId)!).toSorted();
+      };
+      const lateOrgs = () =>
+        on.store.batches.claim('w', [want({ chunks: 0, moreLateOrgs: 9, claimedDue: { org_00: 0 } })], {
+          now,
+          suspects,
+        });
+
+      test('takes those of orgs behind a hundred others, in turns with them', async () => {
+        for (const n of range(0, 100)) await addBatch(on.store, { total: 40, orgId: `org_${100 + n}` });
+        await addLate({ orgId: 'org_z' });
+        await on.store.batches.hurry(now, 9);
+        const order: string[] = [];
+        for (let n = 0; n < 6; n++) order.push(...orgsOf(await claim([want()], { now })));
+        expect(order.filter((orgId) => orgId === 'org_z')).toHaveLength(3);
+        expect(order[0]).toBe('org_z');
+        const both = orgsOf(await claim([want({ chunks: 10 })], { now }, 'w', on.other));
+        expect(both.filter((orgId) => orgId === 'org_z')).toHaveLength(5);
       });
-      await claim([want({ chunks: 5 })], { now });
-      const after = await claim([want({ chunks: 5 })], { now });
-      expect(after.batches.map(({ orgId }) => orgId)).toEqual(['org_b']);
-      expect((await claimOf(on.store, 'w', next.id)).length).toBe(1);
+
+      test('takes those of hundreds of orgs, and leaves half to the others', async () => {
+        await addBatch(on.store, { total: 400, orgId: 'org_other' });
+        for (const n of range(0, 200)) await addLate({ orgId: `org_${100 + n}`, total: 8 });
+        // The others come first in every order.
+        while ((await on.store.batches.hurry(now, 64)) > 0);
+        const taken: string[] = [];
+        for (let n = 0; n < 8; n++) taken.push(...orgsOf(await claim([want({ chunks: 5 })], { now })));
+        expect(taken).toHaveLength(40);
+        expect(new Set(taken).size).toBeGreaterThan(20);
+      });
+
+      test('brings one for each org beyond the minimums', async () => {
+        for (const n of range(0, 30))
+          await addBatch(on.store, { total: 40, orgId: `org_${String(n).padStart(2, '0')}` });
+        await claim([want({ chunks: 1 })]);
+        expect((await lateOrgs()).chunks).toEqual([]);
+        const late = await addLate({ orgId: 'org_25' });
+        await on.store.batches.hurry(now, 9);
+        expect(ids((await lateOrgs()).chunks)).toEqual(place(late, 1));
+      });
+
+      test('finds none once they are claimed, paused or over', async () => {
+        for (const n of range(0, 3)) await addBatch(on.store, { total: 40, orgId: `org_0${n}` });
+        const paused = await addLate({ orgId: 'org_01' });
+        const ending = await addLate({ orgId: 'org_02' });
+        await on.store.batches.hurry(now, 9);
+        await on.store.batches.pause('org_01', paused.id, now);
+        await on.store.batches.cancel('org_02', ending.id, now, 0);
+        expect((await lateOrgs()).chunks).toEqual([]);
+        await on.store.batches.resume('org_01', paused.id, now);
+        expect(ids((await lateOrgs()).chunks)).toEqual(place(paused, 1));
+      });
     });
 
     test('takes one chunk more if it is due before the claimed ones of its org', async () => {

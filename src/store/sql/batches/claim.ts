@@ -1,4 +1,5 @@
 import { advance } from '../../../core/fair-queueing.ts';
+import { owedAfter } from '../../../core/late-work.ts';
 import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
@@ -7,8 +8,8 @@ import type { Words } from '../../../base/words.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
 import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
 import { type Asked, choose, type Choice, type Share } from './choose.ts';
-import { idFilter, lockQueues, namesBeyond, readyNames } from './ready.ts';
-import { clearIdle } from './ready-orgs.ts';
+import { idFilter, lockQueues, namesBeyond, type QueueClock, readyNames } from './ready.ts';
+import { clearStale } from './ready-orgs.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, tuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
@@ -73,9 +74,9 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
     q,
     wanted.map(({ model }) => model),
   );
-  const { chosen, shares, idle } = await choose(q, asked, clocks);
-  const claim = chosen.length === 0 ? nothing : await leaseChosen(q, asked, chosen, shares);
-  await clearIdle(q, idle);
+  const { chosen, shares, stale } = await choose(q, asked, clocks);
+  const claim = chosen.length === 0 ? nothing : await leaseChosen(q, asked, chosen, shares, clocks);
+  await clearStale(q, stale);
   return claim;
 }
 
@@ -85,6 +86,7 @@ async function leaseChosen(
   { worker, options, picked }: Asked,
   chosen: readonly Choice[],
   shares: ReadonlyMap<string, Share[]>,
+  queues: ReadonlyMap<string, QueueClock>,
 ): Promise<Claim | 'again'> {
   for (const { batchId } of chosen) picked.add(batchId);
   const of = new Set(chosen.map(({ batchId }) => batchId));
@@ -111,25 +113,32 @@ async function leaseChosen(
       `UPDATE batches SET status = 'in_progress', in_progress_at = ?, paused_ms = 0 WHERE id IN ${list}`,
     (ids) => [options.now, ...ids],
   );
-  await charge(q, shares, chosen, leased);
+  await charge(q, shares, queues, chosen, leased);
   const chunks = await withoutRecorded(q, leased);
   if (chunks.length === 0) return 'again';
   const claimed = new Set(chunks.map(({ batchId }) => batchId));
   return { chunks, batches: batches.filter(({ id }) => claimed.has(id)).map(toClaimed), faults: [] };
 }
 
-/** Charges orgs the estimated tokens of their chunks. The virtual time of a model is the minimum of its active orgs. */
+/**
+ * Charges orgs the estimated tokens of their chunks, and the queue those of late work ahead of its turn. The virtual time of a model is
+ * the minimum of its active orgs.
+ */
 async function charge(
   q: Queries,
   shares: ReadonlyMap<string, Share[]>,
+  queues: ReadonlyMap<string, QueueClock>,
   chosen: readonly Choice[],
   leased: readonly Chunk[],
 ): Promise<void> {
   const leases = new Set(leased.map(({ batchId, seq }) => `${batchId}/${seq}`));
   const ests = new Map<string, number>();
-  for (const { model, orgId, batchId, seq, est } of chosen) {
+  const owed = new Map([...queues].map(([model, queue]) => [model, queue.owed]));
+  for (const { model, orgId, batchId, seq, est, isAhead } of chosen) {
+    if (!leases.has(`${batchId}/${seq}`)) continue;
     const share = `${model} ${orgId}`;
-    if (leases.has(`${batchId}/${seq}`)) ests.set(share, (ests.get(share) ?? 0) + est);
+    ests.set(share, (ests.get(share) ?? 0) + est);
+    owed.set(model, owedAfter(owed.get(model)!, est, isAhead));
   }
   const charged: Value[] = [];
   const clocks: Value[] = [];
@@ -142,7 +151,7 @@ async function charge(
       for (const name of new Set([model, ...share.names])) charged.push(name, share.orgId, share.start);
     }
     const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
-    if (starts.length > 0) clocks.push(model, Math.min(...starts));
+    if (starts.length > 0) clocks.push(model, Math.min(...starts), owed.get(model)!);
   }
   await q.all(
     `INSERT INTO queue_shares (model, org_id, served) VALUES ${tuples(charged.length / 3, 3)}
@@ -150,8 +159,8 @@ async function charge(
     charged,
   );
   await q.all(
-    `INSERT INTO queues (model, virtual_time) VALUES ${tuples(clocks.length / 2, 2)}
-     ON CONFLICT (model) DO UPDATE SET virtual_time = excluded.virtual_time`,
+    `INSERT INTO queues (model, virtual_time, owed) VALUES ${tuples(clocks.length / 3, 3)}
+     ON CONFLICT (model) DO UPDATE SET virtual_time = excluded.virtual_time, owed = excluded.owed`,
     clocks,
   );
 }

@@ -1,9 +1,10 @@
-import { asLate, withPriority } from '../../../core/urgency.ts';
+import { asLate, lateBefore, withPriority } from '../../../core/urgency.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Db, Queries } from '../../db.ts';
 import { batchStates } from '../rows.ts';
 import { inLists } from '../statement.ts';
 import { undecided } from './batches.ts';
+import { mayBeRowFault } from './isolate-failures.ts';
 import { isBatch, open } from './queued-work.ts';
 
 /** Reads and changes the places of batches in the queue of their org. */
@@ -16,8 +17,24 @@ export function createPlaces(db: Db): Pick<BatchStore, 'setPriority' | 'hurry' |
         return moved;
       }),
 
-    async hurry(ids) {
-      for (const id of ids) await db.tx((q) => move(q, id, asLate));
+    async hurry(now, limit) {
+      // Spelled as in the partial index `batches_to_hurry`.
+      const lateAt = '(expires_at - (expires_at - created_at) / 4)';
+      const found = await db.all<{ id: string }>(
+        `SELECT id FROM batches WHERE ${undecided} AND due >= ${lateBefore} AND ${lateAt} <= ? ORDER BY ${lateAt} LIMIT ?`,
+        [now, limit],
+      );
+      const faults: unknown[] = [];
+      for (const { id } of found)
+        try {
+          await db.tx((q) => move(q, id, asLate));
+        } catch (error) {
+          // Damaged rows of one batch do not hold up the others.
+          if (!mayBeRowFault(error)) throw error;
+          faults.push(error);
+        }
+      if (faults.length > 0 && faults.length === found.length) throw faults[0];
+      return found.length - faults.length;
     },
 
     async queuePlace({ id, orgId, due }, models) {

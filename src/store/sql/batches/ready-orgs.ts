@@ -1,4 +1,5 @@
 import { utcMonth } from '../../../core/budget.ts';
+import { isLate, lateBefore } from '../../../core/urgency.ts';
 import type { Queries } from '../../db.ts';
 import type { ClaimOptions } from '../../contract/claim.ts';
 import { isDisabled } from '../accounts/orgs.ts';
@@ -7,8 +8,9 @@ import { isPaused } from '../controls.ts';
 import { paddedSlices, typedTuples } from '../statement.ts';
 
 /**
- * Orgs with ready chunks in the order of their turns, on an index. `queue_shares.ready` is 1 for each of them, because triggers set it
- * with the chunks. It may be 1 for others as well: a claim clears it when it meets one.
+ * Orgs with ready chunks in the order of their turns, on an index, and those with late chunks on another. `queue_shares.ready` and `late`
+ * are 1 for each of them, because triggers set them with the chunks. They may be 1 for others as well: a claim clears them when it meets
+ * one.
  */
 
 /** Waiting work of an org under one name of a model. */
@@ -20,17 +22,30 @@ export interface ReadyOrg {
   /** Virtual time up to which the org was served; null if it never was. */
   served: number | null;
   weight: number | null;
+  /** Lowest `due` of its ready chunks; null if it has none. */
+  head: number | null;
 }
 
 interface Row extends ReadyOrg {
-  isIdle: number;
+  late: number;
+  ofLate: number;
 }
 
-/** Names of a model, and how many of its orgs a claim needs under each. */
+/** Name of a model, and how many of its orgs a claim needs under it, of all and of those with late chunks. */
 export interface AskedName {
   name: string;
   model: string;
   count: number;
+  lateCount: number;
+}
+
+/** Read of the orgs of a name, after a place in their order. */
+interface Page extends Pick<AskedName, 'name' | 'model' | 'count'> {
+  ofLate: 0 | 1;
+  /** Number of rows to read. */
+  max: number;
+  place: number;
+  orgId: string;
 }
 
 /** Rows that are read at a time. */
@@ -39,93 +54,102 @@ const rowsAtOnce = { min: 16, max: 512 };
 const maxTerms = 256;
 
 /**
- * The first orgs of each name that are enabled, with an available budget and without a pause by an operator. `idle` are those that
- * have no ready chunks any more.
+ * The first orgs of each name, and the first with late chunks, that are enabled, with an available budget and without a pause by an
+ * operator. `stale` are those that have no ready or late chunks any more.
  */
 export async function readyOrgs(
   q: Queries,
   asked: readonly AskedName[],
   { exhausted = [], now, billedAt = now }: ClaimOptions,
-): Promise<{ found: ReadyOrg[]; idle: ReadyOrg[] }> {
+): Promise<{ found: ReadyOrg[]; stale: ReadyOrg[] }> {
   const skipped = new Set(exhausted);
-  const found: ReadyOrg[] = [];
-  const idle: ReadyOrg[] = [];
-  let open = asked.map((each) => ({ ...each, place: -1, orgId: '' }));
-  let max = rowsAtOnce.min;
+  const found = new Map<string, ReadyOrg>();
+  const stale: ReadyOrg[] = [];
+  let open = [
+    ...asked.map(({ name, model, count }) => firstPage({ name, model, count, ofLate: 0 })),
+    ...asked.map(({ name, model, lateCount }) => firstPage({ name, model, count: lateCount, ofLate: 1 })),
+  ];
   while (open.length > 0) {
-    max = Math.min(Math.max(max, powerOfTwo(Math.max(...open.map(({ count }) => count)))), rowsAtOnce.max);
-    const rows = await readPages(q, open, max, utcMonth(billedAt));
-    const next: typeof open = [];
+    const rows = await readPages(q, open, utcMonth(billedAt));
+    const next: Page[] = [];
     for (const page of open) {
-      const ofPage = rows.get(page.name) ?? [];
+      const ofPage = rows.get(keyOf(page)) ?? [];
+      let { count } = page;
       for (const row of ofPage) {
-        if (row.isIdle === 1) idle.push(row);
-        else if (!skipped.has(row.orgId)) {
-          found.push(row);
-          page.count--;
-        }
+        const isIdle = row.head === null;
+        const isStale = isIdle || (row.late === 1 && !isLate(row.head!));
+        if (isStale) stale.push(row);
+        if (isIdle || (isStale && page.ofLate === 1) || skipped.has(row.orgId)) continue;
+        found.set(`${row.name} ${row.orgId}`, row);
+        count--;
       }
       const last = ofPage.at(-1);
-      if (last && ofPage.length === max && page.count > 0)
-        next.push({ ...page, place: last.place, orgId: last.orgId });
+      if (last && ofPage.length === page.max && count > 0)
+        next.push({ ...page, count, max: atOnce(page.max * 2), place: last.place, orgId: last.orgId });
     }
     open = next;
-    max *= 2;
   }
-  return { found, idle };
+  return { found: [...found.values()], stale };
 }
 
+function firstPage(of: Pick<Page, 'name' | 'model' | 'count' | 'ofLate'>): Page {
+  return { ...of, max: atOnce(of.count), place: -1, orgId: '' };
+}
+
+/** Number of rows to read for at least `count`: a power of two, which limits the number of prepared statements. */
+function atOnce(count: number): number {
+  return Math.min(rowsAtOnce.max, Math.max(rowsAtOnce.min, 2 ** Math.ceil(Math.log2(count))));
+}
+
+const keyOf = ({ name, ofLate }: Pick<Row, 'name' | 'ofLate'>) => `${ofLate} ${name}`;
+
 /**
- * Rows of each name after a place. The limit is part of the statement: for an unknown one, Postgres would plan anew each time, which
- * takes longer than the read.
+ * Rows of each page. The limit is part of the statement: for an unknown one, Postgres would plan anew each time, which takes longer than
+ * the read.
  */
-async function readPages(
-  q: Queries,
-  pages: readonly (AskedName & { place: number; orgId: string })[],
-  max: number,
-  month: string,
-): Promise<Map<string, Row[]>> {
-  const term = `SELECT * FROM (
-      SELECT share.model AS name, share.org_id AS "orgId", share.served AS place,
+async function readPages(q: Queries, pages: readonly Page[], month: string): Promise<Map<string, Row[]>> {
+  const term = ({ ofLate, max }: Page) => `SELECT * FROM (
+      SELECT ${ofLate} AS "ofLate", share.model AS name, share.org_id AS "orgId", share.served AS place, share.late,
         (SELECT own.served FROM queue_shares own WHERE own.model = ? AND own.org_id = share.org_id) AS served,
-        (SELECT o.weight FROM orgs o WHERE o.id = share.org_id) AS weight,
-        CASE WHEN ${hasReady('share')} THEN 0 ELSE 1 END AS "isIdle"
+        (SELECT o.weight FROM orgs o WHERE o.id = share.org_id) AS weight, ${headOf('share')} AS head
       FROM queue_shares share
-      WHERE share.model = ? AND share.ready = 1 AND (share.served, share.org_id) > (?, ?)
+      WHERE share.model = ? AND share.ready = 1 ${ofLate === 1 ? 'AND share.late = 1' : ''}
+        AND (share.served, share.org_id) > (?, ?)
         AND NOT ${isUsedUp('share.org_id')} AND NOT ${isDisabled('share.org_id')}
         AND NOT ${isPaused('share.model', 'share.org_id')}
       ORDER BY share.served, share.org_id LIMIT ${max}) AS page`;
   const found = new Map<string, Map<string, Row>>();
-  // Padding repeats a name, so rows are deduplicated.
+  // Padding repeats a page, so rows are deduplicated.
   for (const slice of paddedSlices(pages, maxTerms)) {
     const rows = await q.all<Row>(
-      slice.map(() => term).join(' UNION ALL '),
+      slice.map(term).join(' UNION ALL '),
       slice.flatMap(({ name, model, place, orgId }) => [model, name, place, orgId, month]),
     );
     for (const row of rows) {
-      const ofName = found.get(row.name) ?? new Map<string, Row>();
-      found.set(row.name, ofName.set(row.orgId, row));
+      const ofPage = found.get(keyOf(row)) ?? new Map<string, Row>();
+      found.set(keyOf(row), ofPage.set(row.orgId, row));
     }
   }
-  return new Map([...found].map(([name, ofName]) => [name, [...ofName.values()]]));
+  return new Map([...found].map(([key, ofPage]) => [key, [...ofPage.values()]]));
 }
 
-/** SQL condition on a row of `queue_shares`: the org has a ready chunk. A minimum is read from the index, whatever the statistics say. */
-function hasReady(share: string): string {
+/** SQL: lowest `due` of the ready chunks of a row of `queue_shares`. A minimum is read from the index, whatever the statistics say. */
+export function headOf(share: string): string {
   return `(SELECT min(c.due) FROM batch_chunks c WHERE c.model = ${share}.model AND c.org_id = ${share}.org_id
-    AND c.state = 'ready' AND c.seq > 0) IS NOT NULL`;
+    AND c.state = 'ready' AND c.seq > 0)`;
 }
 
 /**
- * Takes orgs without ready chunks out of the order. The lock comes first, in a statement of its own: a transaction that makes a chunk
- * ready either holds the row, which is then skipped, or has ended, so that the second statement sees its chunk.
+ * Takes orgs without ready chunks out of the order, and those without late chunks out of theirs. The lock comes first, in a statement of
+ * its own: a transaction that makes a chunk ready or late either holds the row, which is then skipped, or has ended, so that the second
+ * statement sees its chunk.
  */
-export async function clearIdle(
+export async function clearStale(
   q: Queries,
-  idle: readonly Pick<ReadyOrg, 'name' | 'orgId'>[],
+  stale: readonly Pick<ReadyOrg, 'name' | 'orgId'>[],
 ): Promise<void> {
   const named = (count: number) => `(model, org_id) IN (VALUES ${typedTuples(count, ['text', 'text'])})`;
-  for (const slice of paddedSlices(idle, rowsAtOnce.max)) {
+  for (const slice of paddedSlices(stale, rowsAtOnce.max)) {
     const params = slice.flatMap(({ name, orgId }) => [name, orgId]);
     const locked = await q.all<{ model: string; org_id: string }>(
       `SELECT model, org_id FROM queue_shares WHERE ${named(slice.length)} ${q.skipLocked}`,
@@ -133,12 +157,10 @@ export async function clearIdle(
     );
     for (const cleared of paddedSlices(locked, rowsAtOnce.max))
       await q.all(
-        `UPDATE queue_shares SET ready = 0 WHERE ${named(cleared.length)} AND NOT (${hasReady('queue_shares')})`,
+        `UPDATE queue_shares SET ready = CASE WHEN ${headOf('queue_shares')} IS NULL THEN 0 ELSE 1 END,
+           late = CASE WHEN ${headOf('queue_shares')} < ${lateBefore} THEN 1 ELSE 0 END
+         WHERE ${named(cleared.length)}`,
         cleared.flatMap(({ model, org_id }) => [model, org_id]),
       );
   }
-}
-
-function powerOfTwo(least: number): number {
-  return 2 ** Math.ceil(Math.log2(least));
 }

@@ -1,6 +1,8 @@
 import type { ReadyChunk } from '../../../core/fair-queueing.ts';
+import { lateBefore } from '../../../core/urgency.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
+import { headOf } from './ready-orgs.ts';
 import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
 
 /** Queries of the queue, on the index of ready chunks only: there are no counters that could be wrong. */
@@ -23,46 +25,56 @@ export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): P
 
 /**
  * Names under which a claim beyond the minimums brings something: an org has a ready chunk more urgent than those already claimed,
- * or an org without claimed lines has any.
+ * or an org without claimed lines has any, or a late one.
  */
 export async function namesBeyond(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const found = new Set<string>();
-  const asked = wanted.flatMap(({ names, claimedDue: before, moreOrgs }) => {
+  const asked = wanted.flatMap(({ names, claimedDue: before, moreOrgs, moreLateOrgs = 0 }) => {
     const orgs = Object.entries(before);
     // The first org of all follows the empty id.
-    const all = moreOrgs > 0 ? [['', 0] as const, ...orgs] : orgs;
+    const all = moreOrgs + moreLateOrgs > 0 ? [['', 0] as const, ...orgs] : orgs;
     return names.flatMap((name) => all.map(([orgId, due]) => [name, orgId, due] as const));
   });
   const requestOf = new Map(wanted.flatMap((each) => each.names.map((name) => [name, each])));
   for (const slice of paddedSlices(asked, 256)) {
-    const rows = await q.all<{ name: string; earlier: number; next: string | null }>(
+    const rows = await q.all<{ name: string; earlier: number; next: string | null; late: number }>(
       `WITH asked(name, org_id, due) AS (VALUES ${typedTuples(slice.length, ['text', 'text', 'bigint'])})
        SELECT name,
          CASE WHEN (SELECT min(c.due) FROM batch_chunks c
            WHERE c.model = asked.name AND c.org_id = asked.org_id AND c.state = 'ready' AND c.seq > 0) < asked.due
            THEN 1 ELSE 0 END AS earlier,
          (SELECT min(c.org_id) FROM batch_chunks c
-           WHERE c.model = asked.name AND c.org_id > asked.org_id AND c.state = 'ready' AND c.seq > 0) AS next
+           WHERE c.model = asked.name AND c.org_id > asked.org_id AND c.state = 'ready' AND c.seq > 0) AS next,
+         CASE WHEN org_id = '' AND EXISTS (SELECT 1 FROM queue_shares s WHERE s.model = asked.name AND s.ready = 1 AND s.late = 1
+             AND NOT EXISTS (SELECT 1 FROM asked claimed WHERE claimed.name = s.model AND claimed.org_id = s.org_id)
+             AND ${headOf('s')} < ${lateBefore}) THEN 1 ELSE 0 END AS late
        FROM asked`,
       slice.flat(),
     );
-    for (const { name, earlier, next } of rows) {
-      const { claimedDue, moreOrgs } = requestOf.get(name)!;
+    for (const { name, earlier, next, late } of rows) {
+      const { claimedDue, moreOrgs, moreLateOrgs = 0 } = requestOf.get(name)!;
       const isNew = moreOrgs > 0 && next !== null && !Object.hasOwn(claimedDue, next);
-      if (earlier === 1 || isNew) found.add(name);
+      if (earlier === 1 || isNew || (moreLateOrgs > 0 && late === 1)) found.add(name);
     }
   }
   return [...found];
 }
 
-/** Locks and returns the virtual time of each model: one process at a time chooses among the orgs of a model. */
-export async function lockQueues(q: Queries, models: string[]): Promise<Map<string, number>> {
-  const clocks = new Map<string, number>();
+/** State of the queue of a model. */
+export interface QueueClock {
+  virtualTime: number;
+  /** Tokens that late work took ahead of its turn (core/late-work.ts). */
+  owed: number;
+}
+
+/** Locks and returns the state of each queue: one process at a time chooses among the orgs of a model. */
+export async function lockQueues(q: Queries, models: string[]): Promise<Map<string, QueueClock>> {
+  const clocks = new Map<string, QueueClock>();
   const read = async () => {
     const text = (list: string) =>
-      `SELECT model, virtual_time FROM queues WHERE model IN ${list} ORDER BY model ${q.forUpdate}`;
-    const rows = await allIn<{ model: string; virtual_time: number }>(q, models.toSorted(), text);
-    for (const row of rows) clocks.set(row.model, row.virtual_time);
+      `SELECT model, virtual_time AS "virtualTime", owed FROM queues WHERE model IN ${list} ORDER BY model ${q.forUpdate}`;
+    const rows = await allIn<QueueClock & { model: string }>(q, models.toSorted(), text);
+    for (const { model, ...clock } of rows) clocks.set(model, clock);
   };
   await read();
   if (clocks.size === models.length) return clocks;
@@ -76,7 +88,6 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
 
 interface HeadRow extends ReadyChunk {
   model: string;
-  lateAt: number;
 }
 
 /** SQLite allows 500 terms in a UNION. */
@@ -91,12 +102,11 @@ export async function readyHeads(
 ): Promise<Map<string, ReadyChunk[]>> {
   const filter = idFilter('c.batch_id', options);
   const spent = spentKeys(options);
-  const window = (column: string) => `(SELECT ${column} FROM batches b WHERE b.id = c.batch_id)`;
   const term = `SELECT * FROM (
-      SELECT c.batch_id AS "batchId", c.seq, c.model, c.org_id AS "orgId", c.due, c.n AS lines, c.est, c.kills,
-        ${window('b.expires_at - (b.expires_at - b.created_at) / 4')} AS "lateAt"
+      SELECT c.batch_id AS "batchId", c.seq, c.model, c.org_id AS "orgId", c.due, c.n AS lines, c.est, c.kills
       FROM batch_chunks c
-      WHERE c.model = ? AND c.org_id = ? AND c.state = 'ready' AND c.seq > 0 AND ${window('b.expires_at')} > ?
+      WHERE c.model = ? AND c.org_id = ? AND c.state = 'ready' AND c.seq > 0
+        AND (SELECT b.expires_at FROM batches b WHERE b.id = c.batch_id) > ?
         ${filter.and} ${spent.and}
       ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
   const rows: HeadRow[] = [];
@@ -117,7 +127,6 @@ export async function readyHeads(
   for (const row of rows) {
     const key = `${row.model} ${row.orgId}`;
     const ofQueue = heads.get(key) ?? new Map<string, ReadyChunk>();
-    row.late = options.now >= row.lateAt;
     heads.set(key, ofQueue.set(`${row.batchId}/${row.seq}`, row));
   }
   return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
