@@ -39,6 +39,13 @@ describe('the replicas of all processes', () => {
     expect(others).toEqual([]);
   });
 
+  it('have the highest slowdown that a process sees', () => {
+    const { slowdown: _, ...older } = server({});
+    const all = [older as ReplicaReport, server({ slowdown: 1.2 }), server({ slowdown: 1.5 })];
+    expect(fleetOf([server({ slowdown: null })], all)[0]!.slowdown).toBe(1.5);
+    expect(fleetOf([server({ slowdown: null })], [])[0]!.slowdown).toBeNull();
+  });
+
   it('add the slots of engines that each process has for itself', () => {
     const isShared = false;
     expect(fleetOf([server({ isShared })], [server({ isShared }), server({ isShared })])).toMatchObject([

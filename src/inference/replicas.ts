@@ -36,10 +36,16 @@ export function fleetReplicas(deps: OwnModels & { peers: Pick<Peers, 'replicasEl
     }
     const join = report.isShared ? Math.max : add;
     seen.inFlight += report.inFlight;
+    seen.slowdown = higher(seen.slowdown, report.slowdown);
     seen.slots = join(seen.slots, report.slots);
     if (report.discovered !== null) seen.discovered = join(seen.discovered ?? 0, report.discovered);
   }
   return [...fleet.values()];
+}
+
+/** The higher number. Processes of versions before report none. */
+function higher(a: number | null | undefined, b: number | null | undefined): number | null {
+  return Math.max(a ?? 0, b ?? 0) || null;
 }
 
 const add = (a: number, b: number) => a + b;

@@ -122,6 +122,7 @@ describe('replicas', () => {
       found: null,
       in_use: 0,
       in_flight: 0,
+      slowdown: null,
       waiting: null,
       drained_at: null,
       drained_by: null,

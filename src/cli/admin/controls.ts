@@ -114,6 +114,7 @@ function showReplicas(all: readonly RemoteReplica[], terminal: Terminal): void {
     health: ({ health }) => health ?? 'not configured',
     slots: ({ in_use: used, slots }) => `${used}/${slots ?? '?'}`,
     'in flight': ({ in_flight: inFlight }) => String(inFlight),
+    slowdown: ({ slowdown }) => (slowdown === null ? '' : String(slowdown)),
     found: ({ found }) => (found === null ? '' : String(found)),
     configured: ({ configured }) => (configured === null ? '' : String(configured)),
     drained: ({ drained_at: at }) => at ?? '',

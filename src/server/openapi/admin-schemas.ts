@@ -41,6 +41,10 @@ export const replicaSchema = titled('Replica', {
     description:
       'Requests of all processes in flight at the server. More than its slots while some were sent ahead, so that no slot is idle.',
   }),
+  slowdown: t.numberOrNull({
+    description:
+      'Factor on the time of interactive requests that the batch lines in flight at the server cause; null while unknown.',
+  }),
   waiting,
   drained_at: { ...instantOrNull, description: 'Time at which an operator drained the server.' },
   drained_by: t.stringOrNull({ description: 'Key that drained the server.' }),

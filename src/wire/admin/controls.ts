@@ -97,6 +97,10 @@ export function presentReplicas(replicas: readonly ReplicaView[]) {
   return { object: 'list' as const, data: replicas.map(presentReplica), has_more: false };
 }
 
+function roundedSlowdown(slowdown: number | null): number | null {
+  return slowdown === null ? null : Math.round(slowdown * 100) / 100;
+}
+
 export function presentReplica({ id, report, drain, cap }: ReplicaView) {
   const named = report ?? drain ?? cap;
   // The report of another process may be older than the cap.
@@ -114,6 +118,8 @@ export function presentReplica({ id, report, drain, cap }: ReplicaView) {
     found: report?.discovered ?? null,
     in_use: report && slots !== null ? Math.min(report.inFlight, slots) : 0,
     in_flight: report?.inFlight ?? 0,
+    // Processes of versions before do not report it.
+    slowdown: roundedSlowdown(report?.slowdown ?? null),
     waiting: presentWaiting(report?.waiting ? toWaiting(report.waiting) : null),
     drained_at: drain ? isoSeconds(drain.since) : null,
     drained_by: drain?.keyId ?? null,

@@ -18,6 +18,7 @@ const columns: readonly Column<Replica>[] = [
   { ...replicaColumns.slots, width: 140 },
   capColumn,
   { id: 'flight', header: 'In flight', width: 90, align: 'end', cell: (row) => count(row.in_flight) },
+  { id: 'slowdown', header: 'Slowdown', width: 90, align: 'end', cell: Slowdown },
   replicaColumns.error,
 ];
 const capAt = columns.indexOf(capColumn);
@@ -45,6 +46,11 @@ function ServerState({ health, drained_at: at, drained_by: by }: Replica) {
       <ReplicaState health={health} />
     </span>
   );
+}
+
+function Slowdown({ slowdown }: Replica) {
+  const title = 'Factor on the time of interactive requests that the batch lines in flight cause';
+  return <span title={title}>{slowdown === null ? '–' : `${slowdown.toFixed(2)} ×`}</span>;
 }
 
 type Drain = ReturnType<typeof useDrain>;
