@@ -66,6 +66,7 @@ describe('offpeak serve', () => {
         'pg',
         'pino-pretty',
         'prom-client',
+        're2js',
         'ws',
       ];
       expect(later.filter((name) => packages.has(name))).toEqual([]);

@@ -12,10 +12,10 @@ const program = (keep: boolean) => `
   const { SchemaThread } = await import(${source('inference/schemas/thread.ts')});
   const { systemClock } = await import(${source('base/system.ts')});
   const { silent } = await import(${source('base/log.ts')});
-  const thread = new SchemaThread({ clock: systemClock, log: silent, onIdle() {} });
-  const job = { orgId: 'org_1', limitMs: 60_000, steps: [{ number: 1, source: '{}', text: null }] };
-  const resolve = ([{ kind }]) => { if (kind === 'fine') process.kill(process.pid, 'SIGKILL'); };
-  thread.take([{ job, verdicts: [], resolve, reject: (error) => { throw error; } }]);
+  const thread = new SchemaThread(systemClock, silent);
+  void thread.run({ source: '{}', text: null, limitMs: 60_000 }).then(({ kind }) => {
+    if (kind === 'fine') process.kill(process.pid, 'SIGKILL');
+  });
   setInterval(() => {}, 1000);
 `;
 

@@ -118,7 +118,7 @@ it('may accompany a tool that must be called, and only that one is checked', asy
   const { status, text } = await ask({ tools: [...tools, bad] });
   expect([status, (JSON.parse(text) as ErrorBody).error.param]).toEqual([
     422,
-    `tools[${tools.length}].function.parameters`,
+    `tools[${tools.length}].function.parameters#/properties/a/type`,
   ]);
 });
 

@@ -560,7 +560,12 @@ describe('files for other purposes than batches', () => {
 
 describe('an unsupported schema', () => {
   const bad: [what: string, schema: object, place: string, code: string][] = [
-    ['a broken pattern', { type: 'object', properties: { a: { pattern: '(' } } }, '', 'validation_error'],
+    [
+      'a broken pattern',
+      { properties: { a: { pattern: '(' } } },
+      '#/properties/a/pattern',
+      'validation_error',
+    ],
     ['a remote $ref', { $ref: 'https://example.com/s.json' }, '#/$ref', 'validation_error'],
     ['a $ref to nothing', { $ref: '#/$defs/none' }, '#/$ref', 'validation_error'],
     ['a long enum', { enum: Array.from({ length: 9_000 }, (_, at) => at) }, '#/enum', 'schema_too_complex'],

@@ -225,7 +225,7 @@ describe('a check', () => {
   it('names the parameters of the tool whose schema is bad', async () => {
     const choice = { type: 'function' as const, function: { name: 'f' } };
     const more = { tools: [tool('g'), tool('f', { type: 'strnig' })], tool_choice: choice };
-    await expect(checkOf(more)).rejects.toMatchObject({ param: 'tools[1].function.parameters' });
+    await expect(checkOf(more)).rejects.toMatchObject({ param: 'tools[1].function.parameters#/type' });
   });
 
   it('holds each string and name to the pattern of its own', async () => {

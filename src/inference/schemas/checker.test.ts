@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compile, randomAnswer, seeded } from '../../../test/engines/llama/random-json.ts';
 import { anySchema } from '../../../test/engines/llama/random-schema.ts';
-import { createSchemaChecker } from './checker.ts';
+import { createThreadChecker } from './checker.ts';
 
 /** A text that the embedded engine could generate; undefined if no text is valid. */
 function textsOf(schema: object): string[] {
@@ -23,7 +23,7 @@ it('agrees with Ajv', () => {
   const schemas = fc.sample(anySchema, { numRuns: 100, seed: 20261123 });
   const texts = schemas.map(textsOf);
   const others = texts.flat();
-  const checker = createSchemaChecker();
+  const check = createThreadChecker();
   let checked = 0;
   for (const [number, schema] of schemas.entries()) {
     const source = withoutFormats({ properties: { other: schemas.at(number - 1) }, items: schema });
@@ -32,7 +32,7 @@ it('agrees with Ajv', () => {
     );
     for (const one of [...texts[number]!, ...texts.at(number - 1)!, others[(7 * number) % others.length]!])
       for (const text of [`[${one}]`, `{"other":${one}}`]) {
-        const { kind } = checker.judge({ number, source, text });
+        const { kind } = check({ source, text });
         expect(kind, `${text} under ${source}`).toBe(validate(JSON.parse(text)) ? 'fine' : 'missed');
         checked++;
       }

@@ -1,162 +1,99 @@
-import {
-  Ajv,
-  type AnySchema,
-  type FuncKeywordDefinition,
-  type Options,
-  type ValidateFunction,
-  str,
-} from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { truncate } from '../../base/truncate.ts';
-import { isObject } from '../../base/fields.ts';
-import { isMultiple } from '../../base/is-multiple.ts';
-import { formats } from './formats.ts';
-import { JsonValueIds } from './json-value-ids.ts';
-import { withLinearKeywords } from './linear-keywords.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 import { checkSchemaLimits, SchemaRejected } from './schema-limits.ts';
-import type { PostedStep, SchemaVerdict } from './job.ts';
-import { patterns } from './patterns.ts';
-import { subschemas } from './subschemas.ts';
+import { compileSchema } from './validator/compile.ts';
+import { faultOf, type Node, type RunLimits, TooMuch } from './validator/evaluate.ts';
+import { createPatternCompiler, type PatternLimits } from './validator/patterns.ts';
 
-/** Values checked against every new schema, so that one that never ends is detected before an answer is paid for. */
-const probes: readonly unknown[] = [
-  null,
-  true,
-  0,
-  1.5,
-  '',
-  'a'.repeat(1_000),
-  [],
-  [[], [0, '']],
-  {},
-  { a: { a: 0 } },
-];
+export type SchemaVerdict =
+  | { kind: 'fine' }
+  /** The schema is invalid or not supported. `at` is the place in it, such as `#/properties/a/$ref`; empty for the whole. */
+  | { kind: 'refused'; code: ErrorCode; at: string; message: string }
+  /** The text does not conform. */
+  | { kind: 'missed'; how: string }
+  /** The schema or the check exceeds its limits. */
+  | { kind: 'too much' };
 
-const messageLength = 300;
+/** A schema that is ready for checks, or the verdict about it. */
+export type CompiledSchema =
+  | { kind: 'ready'; node: Node }
+  | Extract<SchemaVerdict, { kind: 'refused' | 'too much' }>;
 
-const options: Options = {
-  strict: false,
-  validateFormats: false,
-  logger: false,
-  ownProperties: true,
-  code: { regExp: patterns },
+type Limits = RunLimits & PatternLimits;
+
+/** Limits of the main thread: about half a millisecond for a check. */
+const quick: Limits = { maxSteps: 2_000, maxDepth: 200, maxInstructions: 1_500, backtracking: false };
+/** Characters of the longest schema that the main thread compiles, and of the longest text that it checks. */
+export const maxQuick = { source: 16_384, text: 32_768 } as const;
+/** Limits of a thread, which is killed if it takes too long. */
+const unlimited: Limits = {
+  maxSteps: Infinity,
+  maxDepth: 10_000,
+  maxInstructions: Infinity,
+  backtracking: true,
 };
-/** For compiling: the schema was validated before, and formats apply to answers only. */
-const unjudged: Options = { ...options, meta: false, validateSchema: false, validateFormats: true, formats };
+const maxMessageLength = 300;
 
-/** Supports `prefixItems` in older dialects too, where the list was named `items`: the embedded engine supports it. */
-const prefixItems = {
-  keyword: 'prefixItems',
-  metaSchema: { type: 'array', items: { type: ['object', 'boolean'] } },
-  macro: (items: AnySchema[]) => ({ items }),
-};
+/** Compiles a schema within the limits of the main thread. */
+export function compileQuickly(schema: unknown): CompiledSchema {
+  return compileWithin(quick, schema);
+}
 
-/** Decides by decimal digits. Ajv uses the remainder of a division of doubles, which fails for an eighth of all cents. */
-const multipleOf: FuncKeywordDefinition = {
-  keyword: 'multipleOf',
-  type: 'number',
-  schemaType: 'number',
-  errors: false,
-  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
-  compile: (step: number) => (value: number) => isMultiple(value, step),
-};
+/** Checks JSON text within the limits of the main thread. */
+export function checkQuickly(node: Node, text: string): SchemaVerdict {
+  return checkWithin(quick, node, text);
+}
 
-/** Compiles schemas and checks texts against them, synchronously and without a time limit. */
-export function createSchemaChecker() {
-  const compiled = new Map<number, ValidateFunction>();
-  const values = new JsonValueIds();
-  // `judge` instances only validate schemas. Each schema is compiled in an instance of its own, which is garbage with it.
-  const withOurs = (ajv: Ajv) =>
-    withLinearKeywords(ajv.removeKeyword('multipleOf').addKeyword(multipleOf), values);
-  const dialects = [
-    {
-      judge: withLinearKeywords(new Ajv2020(options), values),
-      create: () => withOurs(new Ajv2020(unjudged)),
-    },
-    {
-      judge: withLinearKeywords(new Ajv(options), values),
-      create: () => withOurs(new Ajv(unjudged).addKeyword(prefixItems)),
-    },
-  ] as const;
+/** Schemas that a thread keeps. */
+const maxCompiled = 16;
 
-  function compile(number: number, given: unknown): ValidateFunction {
-    const { schema, isOld } = withoutNames(given as AnySchema);
-    if (isObject(schema)) forgetNullable(schema);
-    const [preferred, other] = isOld ? dialects.toReversed() : dialects;
-    const dialect = [preferred, other].find(({ judge }) => judge.validateSchema(schema) === true);
-    if (!dialect) throw new Error(faultOf(preferred.judge.errors, '#'));
-    const validate = dialect.create().compile(schema);
-    compiled.set(number, validate);
-    return validate;
-  }
-
-  function admit(number: number, schema: unknown): SchemaVerdict {
-    checkSchemaLimits(schema);
-    const validate = compile(number, schema);
-    for (const probe of probes) validate(probe);
-    return { kind: 'fine' };
-  }
-
-  function check(validate: ValidateFunction, text: string): SchemaVerdict {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return { kind: 'missed', how: 'it is not JSON' };
-    }
-    return validate(value)
-      ? { kind: 'fine' }
-      : { kind: 'missed', how: faultOf(validate.errors, 'the value') };
-  }
-
-  return {
-    /** Judges a step; its source may be absent if the schema is compiled. */
-    judge({ number, source, text }: PostedStep): SchemaVerdict {
-      try {
-        const schema: unknown = source === undefined ? undefined : JSON.parse(source);
-        if (text === null) return admit(number, schema);
-        return check(compiled.get(number) ?? compile(number, schema), text);
-      } catch (error) {
-        return refusal(error);
-      } finally {
-        values.clear();
-      }
-    },
-    forget: (number: number) => void compiled.delete(number),
+/** Creates the checker of a thread, without limits of time. */
+export function createThreadChecker(): (step: { source: string; text: string | null }) => SchemaVerdict {
+  /** By source, ordered by last use. */
+  const kept = new Map<string, CompiledSchema>();
+  return ({ source, text }) => {
+    const compiled = kept.get(source) ?? compileWithin(unlimited, JSON.parse(source));
+    kept.delete(source);
+    kept.set(source, compiled);
+    if (kept.size > maxCompiled) kept.delete(kept.keys().next().value!);
+    if (compiled.kind !== 'ready') return compiled;
+    return text === null ? { kind: 'fine' } : checkWithin(unlimited, compiled.node, text);
   };
 }
 
-function refusal(error: unknown): SchemaVerdict {
-  // A stack overflow says nothing about the schema's grammar.
-  if (error instanceof RangeError) return { kind: 'too much' };
-  if (error instanceof SchemaRejected) {
+function compileWithin(limits: Limits, schema: unknown): CompiledSchema {
+  try {
+    checkSchemaLimits(schema);
+    return { kind: 'ready', node: compileSchema(schema, createPatternCompiler(limits)) };
+  } catch (error) {
+    if (isTooMuch(error)) return { kind: 'too much' };
+    if (!(error instanceof SchemaRejected)) throw error;
     const { code, at, message } = error;
-    return { kind: 'refused', code, at, message };
+    return { kind: 'refused', code, at, message: shortened(message) };
   }
-  const why = shortened(error instanceof Error ? error.message : String(error));
-  return { kind: 'refused', code: 'validation_error', at: '', message: `not a valid JSON Schema: ${why}` };
 }
 
-/** Removes a schema's own identifiers, which could collide with those of other schemas. */
-function withoutNames(given: AnySchema): { schema: AnySchema; isOld: boolean } {
-  if (typeof given === 'boolean') return { schema: given, isOld: false };
-  const { $schema, $id: _id, id: _oldId, ...schema } = given;
-  return { schema, isOld: typeof $schema === 'string' && /draft-0[4-7]/.test($schema) };
+function checkWithin(limits: Limits, node: Node, text: string): SchemaVerdict {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { kind: 'missed', how: 'it is not JSON' };
+  }
+  try {
+    const how = faultOf(node, value, limits);
+    return how === null ? { kind: 'fine' } : { kind: 'missed', how: shortened(how) };
+  } catch (error) {
+    if (isTooMuch(error)) return { kind: 'too much' };
+    throw error;
+  }
 }
 
-/** Removes OpenAPI's `nullable` where there is no `type`, because Ajv rejects it there. */
-function forgetNullable(schema: Record<string, unknown>): void {
-  if (schema['type'] === undefined) delete schema['nullable'];
-  for (const { value } of subschemas(schema, '')) forgetNullable(value);
-}
-
-function faultOf(errors: ValidateFunction['errors'], whole: string): string {
-  const [error] = errors ?? [];
-  return shortened(
-    error ? `${error.instancePath || whole} ${error.message ?? 'does not fit'}` : 'it does not fit',
-  );
+/** A stack overflow says nothing about the schema or the value. */
+function isTooMuch(error: unknown): boolean {
+  return error instanceof TooMuch || error instanceof RangeError;
 }
 
 function shortened(message: string): string {
-  return truncate(message, messageLength, '...');
+  return truncate(message, maxMessageLength, '...');
 }

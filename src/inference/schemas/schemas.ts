@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { onAbort, unlessAborted } from '../../base/on-abort.ts';
 import { ApiError, type Fault, invalid, transient } from '../../core/errors.ts';
+import {
+  checkQuickly,
+  compileQuickly,
+  type CompiledSchema,
+  maxQuick,
+  type SchemaVerdict,
+} from './checker.ts';
 import { schemaLimits } from './schema-limits.ts';
-import type { SchemaRunner, SchemaVerdict } from './job.ts';
-import { createSchemaPool } from './pool.ts';
+import { createSchemaThreads, type SchemaThreads } from './threads.ts';
 
 export interface GivenSchema {
   schema: unknown;
@@ -24,162 +29,124 @@ export interface AdmittedSchema {
 export interface SchemasDeps {
   clock: Clock;
   log: Log;
-  runner?: SchemaRunner;
+  threads?: SchemaThreads;
 }
 
-/** Processor time limits. The trial of the first schema of a job covers its fixed costs. */
-const trialMs = { first: 800, each: 20 } as const;
-const checkMs = 2_000;
-/** Requests of one org that may wait for trials. */
-const maxWaiting = 1_000;
-const maxRecords = 4_096;
+/** Processor time limits in a thread. */
+const limitMs = { trial: 800, check: 2_000 } as const;
 /** Time that a timeout counts: it may be the machine's fault, so it does not last, but repeated trials are limited. */
-const timeoutHoldMs = { initial: 10_000, max: 600_000 } as const;
+const holdMs = 60_000;
+/** Limits of the schemas that are remembered; a batch usually repeats one. */
+const maxKept = { schemas: 256, characters: 1_048_576 } as const;
 
 interface SchemaRecord {
-  /** Id of the schema in the threads. */
-  readonly number: number;
-  verdict: SchemaVerdict | null;
-  /** Pending trials by org, because each org waits its own turn. */
-  readonly trials: Map<string, { verdict: Promise<SchemaVerdict>; job: TrialJob }>;
-  /** Monotonic milliseconds until which a timeout counts, and its duration. */
+  readonly source: string;
+  /** `too much` for a schema whose checks run in threads. */
+  compiled: CompiledSchema;
+  /** Verdict of a thread about the schema; null before its trial. */
+  tried: SchemaVerdict | null;
+  /** Monotonic milliseconds until which a timeout counts. */
   until: number;
-  holdMs: number;
-}
-
-/** A trial job, shared by all requests of an org that wait for it. */
-interface TrialJob {
-  waiting: number;
-  /** Aborts when no request waits any more. */
-  abandoned: AbortController;
-  done: Promise<unknown>;
-}
-
-interface RequestedSchema {
-  where: string;
-  source: string;
-  record: SchemaRecord;
 }
 
 export type Schemas = ReturnType<typeof createSchemas>;
 
 /**
- * Admits every schema that answers are checked against before any engine gets it. Limits, compilation and checks run in threads
- * that can be killed, because untrusted schemas determine how long they take. Verdicts are cached, so that a known schema, good
- * or bad, costs microseconds.
+ * Admits every schema that answers are checked against before any engine gets it. The main thread compiles it and checks answers
+ * within 2,000 steps. Longer checks, and patterns that may never end, run in threads that can be killed.
  */
-export function createSchemas({ clock, log, runner = createSchemaPool({ clock, log }) }: SchemasDeps) {
-  const all = new Map<string, SchemaRecord>();
-  let lastNumber = 0;
+export function createSchemas({ clock, log, threads = createSchemaThreads({ clock, log }) }: SchemasDeps) {
+  /** By hash, ordered by last use. */
+  const kept = new Map<string, SchemaRecord>();
+  let characters = 0;
 
-  function toRequested(given: GivenSchema): RequestedSchema {
+  function recordOf(given: GivenSchema): SchemaRecord {
     const source = sourceOf(given);
-    return { where: given.where, source, record: recordOf(hash('sha256', source, 'base64')) };
-  }
-
-  function recordOf(key: string): SchemaRecord {
-    const before = all.get(key);
-    const record = before ?? { number: ++lastNumber, verdict: null, trials: new Map(), until: 0, holdMs: 0 };
-    // The map is ordered by last use.
-    if (before) all.delete(key);
-    all.set(key, record);
-    if (all.size > maxRecords) all.delete(all.keys().next().value ?? '');
+    const key = hash('sha256', source, 'base64');
+    let record = kept.get(key);
+    if (record) kept.delete(key);
+    else {
+      const isQuick = source.length <= maxQuick.source;
+      const compiled: CompiledSchema = isQuick ? compileQuickly(given.schema) : { kind: 'too much' };
+      record = { source, compiled, tried: null, until: 0 };
+      characters += source.length;
+    }
+    kept.set(key, record);
+    for (const [oldest, { source: old }] of kept) {
+      if (kept.size <= maxKept.schemas && characters <= maxKept.characters) break;
+      kept.delete(oldest);
+      characters -= old.length;
+    }
     return record;
   }
 
-  function settled({ verdict, until }: SchemaRecord): SchemaVerdict | null {
-    return verdict?.kind === 'too much' && until <= clock.monotonic() ? null : verdict;
+  /** Verdict about a schema; null if a thread has to try it. */
+  function verdictOf({ compiled, tried, until }: SchemaRecord): SchemaVerdict | null {
+    if (compiled.kind === 'refused') return compiled;
+    if (tried?.kind === 'too much' && until <= clock.monotonic()) return null;
+    return tried ?? (compiled.kind === 'ready' ? { kind: 'fine' } : null);
   }
 
   function settle(record: SchemaRecord, verdict: SchemaVerdict): void {
-    record.verdict = verdict;
-    if (verdict.kind !== 'too much') return;
-    record.holdMs = Math.min(timeoutHoldMs.max, record.holdMs * 2 || timeoutHoldMs.initial);
-    record.until = clock.monotonic() + record.holdMs;
+    record.tried = verdict;
+    record.until = clock.monotonic() + holdMs;
   }
 
-  /** Starts one job with all schemas that have neither a verdict nor a pending trial. */
-  function tryNew(requested: readonly RequestedSchema[], orgId: string): void {
-    const fresh = new Map<SchemaRecord, string>();
-    for (const { record, source } of requested)
-      if (!settled(record) && record.trials.get(orgId)?.job.abandoned.signal.aborted !== false)
-        fresh.set(record, source);
-    if (fresh.size === 0) return;
-    if (runner.waiting(orgId) >= maxWaiting) {
-      const message = 'Too many of your requests are waiting for their schemas to be compiled.';
-      throw new ApiError('engine_overloaded', message, { retryAfter: 5 });
+  async function check(record: SchemaRecord, text: string, orgId: string, signal?: AbortSignal) {
+    const { source, compiled } = record;
+    if (compiled.kind === 'ready' && text.length <= maxQuick.text) {
+      const verdict = checkQuickly(compiled.node, text);
+      if (verdict.kind !== 'too much') return verdict;
+      // Its other answers go to a thread at once.
+      record.compiled = verdict;
+      record.tried = { kind: 'fine' };
     }
-    const steps = Array.from(fresh, ([{ number }, source]) => ({ number, source, text: null }));
-    const limitMs = trialMs.first + trialMs.each * (steps.length - 1);
-    const abandoned = new AbortController();
-    const verdicts = runner.run({ orgId, steps, limitMs }, abandoned.signal);
-    const job: TrialJob = { waiting: 0, abandoned, done: verdicts.catch(() => {}) };
-    for (const [at, record] of [...fresh.keys()].entries()) {
-      const verdict = verdicts
-        .then(({ [at]: own }) => {
-          if (own) settle(record, own);
-          return own ?? ({ kind: 'too much' } as const);
-        })
-        .finally(() => record.trials.get(orgId)?.job === job && record.trials.delete(orgId));
-      record.trials.set(orgId, { verdict, job });
-    }
-  }
-
-  /** Keeps a job from being abandoned while the request is there. */
-  function waitFor(job: TrialJob, signal: AbortSignal | undefined): void {
-    job.waiting++;
-    if (!signal) return;
-    const leave = () => --job.waiting === 0 && job.abandoned.abort(signal.reason);
-    void job.done.then(onAbort(signal, leave));
-  }
-
-  function admitted(
-    { where, source, record }: RequestedSchema,
-    orgId: string,
-    signal: AbortSignal | undefined,
-  ): AdmittedSchema {
-    return {
-      async fault(text) {
-        const steps = [{ number: record.number, source, text }];
-        const [verdict] = await runner.run({ orgId, steps, limitMs: checkMs }, signal);
-        if (verdict?.kind === 'fine') return null;
-        if (verdict?.kind === 'missed') return verdict.how;
-        settle(record, { kind: 'too much' });
-        throw tooMuch(where);
-      },
-    };
+    return threads.within(orgId, signal, (run) => run({ source, text, limitMs: limitMs.check }));
   }
 
   return {
     /**
      * Admits the schemas of a request, or throws for the first that is rejected.
      * @param orgId orgs take turns at the threads
-     * @param signal of the request: cancels trials and checks that have not begun and that no other request waits for
+     * @param signal of the request: ends its waits for a thread
      * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422), `engine_overloaded` (503);
      * the signal's reason
      */
-    async admit(given: readonly GivenSchema[], orgId: string, signal?: AbortSignal) {
-      const requested = given.map(toRequested);
+    async admit(
+      given: readonly GivenSchema[],
+      orgId: string,
+      signal?: AbortSignal,
+    ): Promise<AdmittedSchema[]> {
       signal?.throwIfAborted();
-      tryNew(requested, orgId);
-      const trials = requested.map(({ record }) => (settled(record) ? undefined : record.trials.get(orgId)));
-      for (const job of new Set(trials.flatMap((trial) => trial?.job ?? []))) waitFor(job, signal);
-      const judged = Promise.all(
-        requested.map(async ({ record }, at) => trials[at]?.verdict ?? settled(record)),
-      );
-      const verdicts = await (signal ? unlessAborted(judged, signal) : judged);
-      return requested.map((each, at) => {
-        const verdict = verdicts[at];
-        if (verdict?.kind === 'refused')
-          throw invalid(each.where + verdict.at, verdict.message, verdict.code);
-        if (verdict?.kind !== 'fine') throw tooMuch(each.where);
-        return admitted(each, orgId, signal);
+      const records = given.map(recordOf);
+      for (const record of records) {
+        const { source } = record;
+        if (!verdictOf(record))
+          await threads.within(orgId, signal, async (run) => {
+            // Another request may have had it tried meanwhile.
+            if (!verdictOf(record)) settle(record, await run({ source, text: null, limitMs: limitMs.trial }));
+          });
+        if (verdictOf(record)?.kind !== 'fine') break;
+      }
+      return given.map(({ where }, at) => {
+        const record = records[at]!;
+        const verdict = verdictOf(record);
+        if (verdict?.kind === 'refused') throw invalid(where + verdict.at, verdict.message, verdict.code);
+        if (verdict?.kind !== 'fine') throw tooMuch(where);
+        return {
+          async fault(text) {
+            const outcome = await check(record, text, orgId, signal);
+            if (outcome.kind === 'fine') return null;
+            if (outcome.kind === 'missed') return outcome.how;
+            settle(record, { kind: 'too much' });
+            throw tooMuch(where);
+          },
+        };
       });
     },
-    stop: () => runner.stop(),
+    stop: () => threads.stop(),
   };
 }
-
 /** JSON text of a schema. @throws ApiError `schema_too_complex` (422) for one that is too large */
 export function sourceOf({ schema, where }: GivenSchema): string {
   const source = JSON.stringify(schema);

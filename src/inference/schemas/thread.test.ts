@@ -3,8 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silent } from '../../base/log.ts';
 import { systemClock } from '../../base/system.ts';
-import type { SchemaStep, SchemaVerdict } from './job.ts';
-import { SchemaThread, type SchemaThreadDeps } from './thread.ts';
+import { type SchemaStep, SchemaThread } from './thread.ts';
 
 const threads: SchemaThread[] = [];
 afterEach(async () => {
@@ -12,34 +11,19 @@ afterEach(async () => {
   await Promise.all(threads.splice(0).map((each) => each.stop()));
 });
 
-function thread(parts: Partial<SchemaThreadDeps> = {}): SchemaThread {
-  const made = new SchemaThread({ clock: systemClock, log: silent, onIdle: () => {}, ...parts });
+function thread(clock = systemClock): SchemaThread {
+  const made = new SchemaThread(clock, silent);
   threads.push(made);
   return made;
 }
 
-interface GivenJob {
-  steps: SchemaStep[];
-  limitMs?: number;
-}
-
-/** The verdicts of each job, all given at once. */
-function take(own: SchemaThread, ...jobs: GivenJob[]): Promise<SchemaVerdict[]>[] {
-  const given = jobs.map(({ steps, limitMs = 5_000 }) => {
-    const { promise, resolve, reject } = Promise.withResolvers<SchemaVerdict[]>();
-    return { promise, work: { job: { orgId: 'org_1', steps, limitMs }, verdicts: [], resolve, reject } };
-  });
-  own.take(given.map(({ work }) => work));
-  return given.map(({ promise }) => promise);
-}
-
-const trial = (number: number, schema: unknown): SchemaStep => ({
-  number,
+const trial = (schema: unknown, limitMs = 5_000): SchemaStep => ({
   source: JSON.stringify(schema),
   text: null,
+  limitMs,
 });
-const check = (number: number, schema: unknown, text: string): SchemaStep => ({
-  ...trial(number, schema),
+const check = (schema: unknown, text: string, limitMs = 5_000): SchemaStep => ({
+  ...trial(schema, limitMs),
   text,
 });
 
@@ -63,124 +47,77 @@ function modestThreads(): number {
 describe('SchemaThread', () => {
   it.runIf(process.platform === 'linux')('gives way to whoever answers requests', async () => {
     const before = modestThreads();
-    await take(thread(), { steps: [trial(1, numbers)] })[0];
+    await thread().run(trial(numbers));
     expect(modestThreads()).toBe(before + 1);
   });
 
-  it('tries schemas and holds texts against them', async () => {
-    const steps = [
-      trial(1, numbers),
-      check(1, numbers, '7'),
-      check(1, numbers, '"7"'),
-      check(1, numbers, '7 or 8'),
-      trial(2, { type: 'strnig' }),
-      trial(3, { items: { $ref: 'http://x' } }),
-    ];
-    expect(await take(thread(), { steps })[0]).toEqual([
-      fine,
-      fine,
-      { kind: 'missed', how: 'the value must be number' },
-      { kind: 'missed', how: 'it is not JSON' },
-      { kind: 'refused', code: 'validation_error', at: '', message: expect.stringMatching(/type/) },
-      {
-        kind: 'refused',
-        code: 'validation_error',
-        at: '#/items/$ref',
-        message: expect.stringMatching(/references/),
-      },
-    ]);
-  });
-
-  it('sends the source of a schema once', async () => {
-    const posted = vi.spyOn(Worker.prototype, 'postMessage');
+  it('tries schemas, and checks texts against them', async () => {
     const own = thread();
-    await take(own, { steps: [trial(1, numbers)] })[0];
-    expect(own.knows(1)).toBe(true);
-    const other = { type: 'string' };
-    expect(await take(own, { steps: [check(1, other, '7')] })[0]).toEqual([fine]);
-    expect(posted.mock.lastCall).toEqual([{ steps: [{ number: 1, text: '7' }], forget: [] }]);
-    const many = Array.from({ length: 300 }, (_, n) => trial(n + 2, numbers));
-    await take(own, { steps: many })[0];
-    await take(own, { steps: [check(301, numbers, '7')] })[0];
-    expect([own.knows(1), own.knows(301)]).toEqual([false, true]);
-    expect(await take(own, { steps: [check(1, other, '7')] })[0]).toMatchObject([{ kind: 'missed' }]);
+    const outcomes: [SchemaStep, object][] = [
+      [trial(numbers), fine],
+      [check(numbers, '7'), fine],
+      [check(numbers, '"7"'), { kind: 'missed', how: 'the value must be number' }],
+      [check(numbers, '7 or 8'), { kind: 'missed', how: 'it is not JSON' }],
+      [trial({ type: 'strnig' }), { kind: 'refused', at: '#/type', code: 'validation_error' }],
+      [check({ pattern: '^(?!a)' }, '"a"'), { kind: 'missed', how: 'the value must match pattern "^(?!a)"' }],
+      [trial({ pattern: '^(?!b)(a+)+b$' }, 300), tooMuch],
+      [check({ items: { $ref: '#' } }, `${'['.repeat(100_000)}${']'.repeat(100_000)}`), tooMuch],
+      [check(numbers, '7'), fine],
+    ];
+    for (const [step, verdict] of outcomes) expect(await own.run(step)).toMatchObject(verdict);
   });
 
-  it('stops a job that takes too long, and runs the others', async () => {
-    const idle = Promise.withResolvers<void>();
-    const own = thread({ onIdle: idle.resolve });
-    const steps = [trial(1, numbers), check(2, slow, endless), trial(3, numbers)];
-    const [stuck, later] = take(own, { steps, limitMs: 1_000 }, { steps: [check(1, numbers, '7')] });
-    // The result behind an abandoned step is unknown.
-    expect(await stuck).toEqual([fine, tooMuch]);
-    expect(own.isIdle).toBe(false);
-    expect(await later).toEqual([fine]);
-    await idle.promise;
-    expect(own.isIdle).toBe(true);
+  it('ends with a step that takes too long, and a new thread runs the next one', async () => {
+    const own = thread();
+    expect(await own.run(trial(numbers))).toEqual(fine);
+    expect(await own.run(check(slow, endless, 300))).toEqual(tooMuch);
+    expect(await own.run(check(numbers, '7'))).toEqual(fine);
   });
 
-  it('gives nothing up because the machine is slow', async () => {
+  it('allows a step its processor time, however slow the machine is', async () => {
     // A clock so slow that the whole time limit passes at once.
-    const clock = { ...systemClock, after: (_ms: number, fn: () => void) => systemClock.after(0, fn) };
+    const own = thread({ ...systemClock, after: (_ms, fn) => systemClock.after(0, fn) });
     const text = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => n));
-    const steps = Array.from({ length: 20 }, () => check(1, { items: numbers }, text));
-    expect(await take(thread({ clock }), { steps, limitMs: 60_000 })[0]).toEqual(steps.map(() => fine));
+    for (let n = 0; n < 5; n++) expect(await own.run(check({ items: numbers }, text, 60_000))).toEqual(fine);
   });
 
-  it('stops a job that gets no processor time', async () => {
+  it('stops a step that gets no processor time', async () => {
     // An hour passes in each millisecond, of which the thread is given nothing.
-    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 3_600_000 };
-    const steps = [check(2, slow, endless)];
-    const own = thread({ clock: { ...clock, after: (_ms, fn) => systemClock.after(0, fn) } });
-    expect(await take(own, { steps, limitMs: 60_000 })[0]).toEqual([tooMuch]);
+    const own = thread({
+      ...systemClock,
+      monotonic: () => systemClock.monotonic() * 3_600_000,
+      after: (_ms, fn) => systemClock.after(0, fn),
+    });
+    expect(await own.run(check(slow, endless, 60_000))).toEqual(tooMuch);
   });
 
   it('uses the wall clock if Node cannot report processor time', async () => {
     const untold = vi.spyOn(Worker.prototype, 'cpuUsage').mockImplementation(() => {
       throw new TypeError('cpuUsage is not a function');
     });
-    const own = thread();
-    const given = take(
-      own,
-      { steps: [check(2, slow, endless)], limitMs: 300 },
-      { steps: [trial(1, numbers)] },
-    );
-    expect(await Promise.all(given)).toEqual([[tooMuch], [fine]]);
+    expect(await thread().run(check(slow, endless, 300))).toEqual(tooMuch);
     expect(untold).toHaveBeenCalled();
   });
 
-  it('watches over each job', async () => {
-    const slowOne = { steps: [check(2, slow, endless)], limitMs: 500 };
-    const [first, stuck, later] = take(thread(), { steps: [trial(1, numbers)] }, slowOne, {
-      steps: [trial(3, numbers)],
-    });
-    expect([await first, await stuck, await later]).toEqual([[fine], [tooMuch], [fine]]);
-  });
-
-  it('is no thread for more work before the next one is ready', async () => {
-    let idle = Promise.withResolvers<void>();
-    const own = thread({ onIdle: () => idle.resolve() });
-    await take(own, { steps: [trial(1, numbers)] })[0];
-    idle = Promise.withResolvers();
-    expect(await take(own, { steps: [check(2, slow, endless)], limitMs: 500 })[0]).toEqual([tooMuch]);
-    await idle.promise;
-    expect([own.isIdle, own.knows(1)]).toEqual([false, false]);
-    idle = Promise.withResolvers();
-    await idle.promise;
-    expect(own.isIdle).toBe(true);
-  });
-
-  it('stops a job that overflows the stack', async () => {
+  it('gives up a step that runs out of memory', async () => {
+    const items = { items: { items: {} }, uniqueItems: true };
+    const text = `[${Array.from({ length: 1_500_000 }, (_, n) => `[${n},"${n}"]`).join(',')}]`;
     const own = thread();
-    const schema = { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } };
-    expect(await take(own, { steps: [check(1, schema, '1')] })[0]).toEqual([tooMuch]);
-    expect(await take(own, { steps: [check(2, numbers, '7')] })[0]).toEqual([fine]);
+    expect(await own.run(check(items, text, 60_000))).toEqual(tooMuch);
+    expect(await own.run(trial(numbers))).toEqual(fine);
   });
 
-  it('gives unfinished jobs back when it is stopped', async () => {
+  it('rejects its step, and all later ones, once it is stopped', async () => {
     const own = thread();
-    const outcomes = take(own, { steps: [trial(1, numbers)] }, { steps: [trial(2, numbers)] });
-    const rejected = outcomes.map((each) => expect(each).rejects.toMatchObject({ code: 'shutting_down' }));
-    await Promise.all([own.stop(), own.stop(), ...rejected]);
+    await own.run(trial(numbers));
+    const outcome = expect(own.run(check(slow, endless))).rejects.toMatchObject({ code: 'shutting_down' });
+    await Promise.all([own.stop(), own.stop(), outcome]);
+    await expect(own.run(trial(numbers))).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+
+  it('rejects a step during its start if it is stopped', async () => {
+    const own = thread();
+    const outcome = expect(own.run(trial(numbers))).rejects.toMatchObject({ code: 'shutting_down' });
+    await Promise.all([own.stop(), outcome]);
   });
 });

@@ -5,203 +5,108 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { programFile } from '../../base/program.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { FromSchemaWorker, SchemaJob, SchemaStep, SchemaVerdict, ToSchemaWorker } from './job.ts';
+import type { SchemaVerdict } from './checker.ts';
 
-export interface SchemaThreadDeps {
-  clock: Clock;
-  log: Log;
-  /** Called when all work is done, and when a new thread is ready. */
-  onIdle: () => void;
-}
-
-/** A job and its pending result. */
-export interface SchemaWork {
-  job: SchemaJob;
-  verdicts: SchemaVerdict[];
-  resolve(verdicts: SchemaVerdict[]): void;
-  reject(error: Error): void;
+/** A schema to try, or a text to check against one. */
+export interface SchemaStep {
+  /** The schema as JSON text. */
+  source: string;
+  /** JSON text to check; null to try the schema itself. */
+  text: string | null;
+  /** Processor time limit. */
+  limitMs: number;
 }
 
 const limits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
-/** Wall-clock limit of a job, as a multiple of its processor time limit. */
+/** Wall-clock limit of a step, as a multiple of its processor time limit. */
 const wallClockFactor = 10;
-/** Limits of the compiled schemas of a thread; a batch usually repeats one schema. */
-const maxCompiled = { schemas: 256, characters: 1_048_576 } as const;
+const minWatchMs = 20;
 
-/**
- * A worker thread that runs jobs in order, started with the first. A job that exceeds its time or memory ends the thread, and a
- * new thread takes over the jobs after it.
- */
+/** A worker thread for one step at a time. A step that exceeds its time or memory ends the thread, and the next one starts a new thread. */
 export class SchemaThread {
-  #deps: SchemaThreadDeps;
+  readonly #clock: Clock;
+  readonly #log: Log;
   #worker: Worker | null = null;
-  #isReady = false;
-  /** Jobs; the first is running. */
-  #work: SchemaWork[] = [];
-  #timer: Timer | null = null;
-  /** Processor time of the thread when the first job began, and that instant in monotonic milliseconds. */
-  #spentMs = 0;
-  #begunAt = 0;
-  /** Source lengths of the compiled schemas by number, ordered by last use. */
-  #compiled = new Map<number, number>();
-  #characters = 0;
+  #ready: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
-  constructor(deps: SchemaThreadDeps) {
-    this.#deps = deps;
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
   }
 
-  /** False while a replacement thread is starting. */
-  get isIdle(): boolean {
-    return this.#work.length === 0 && (this.#isReady || !this.#worker);
-  }
-
-  knows(number: number): boolean {
-    return this.#compiled.has(number);
-  }
-
-  /** Takes jobs, in one message to the thread. Call it only while idle. */
-  take(work: SchemaWork[]): void {
-    this.#work = work;
-    if (!this.#worker) this.#launch();
-    else this.#begin();
+  /** @throws Error if the thread cannot be started; ApiError `shutting_down` after `stop` */
+  async run(step: SchemaStep): Promise<SchemaVerdict> {
+    if (this.#isStopped) throw shuttingDown();
+    const worker = (this.#worker ??= this.#launch());
+    await this.#ready;
+    const verdict = await this.#runOn(worker, step);
+    if (this.#isStopped) throw shuttingDown();
+    return verdict;
   }
 
   async stop(): Promise<void> {
-    const worker = this.#dismiss();
-    this.#rejectAll(new ApiError('shutting_down', 'The server is shutting down.'));
-    await worker?.terminate();
+    this.#isStopped = true;
+    await this.#worker?.terminate();
   }
 
-  #launch(): void {
+  #launch(): Worker {
     const script = programFile('inference/schemas/worker');
     // A clean environment, except for Node's compile cache: without it, the thread would compile all sources again.
     const cacheFolder = getCompileCacheDir();
     const env = cacheFolder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cacheFolder) };
     const worker = new Worker(script, { execArgv: [], env, resourceLimits: limits });
-    this.#worker = worker;
     worker.unref();
-    worker.on('message', (message: FromSchemaWorker) => {
-      if (worker === this.#worker) this.#receive(message);
+    this.#ready = new Promise((resolve, reject) => {
+      worker.once('message', () => resolve());
+      worker.once('exit', () => {
+        if (worker === this.#worker) this.#worker = null;
+        reject(this.#isStopped ? shuttingDown() : new Error('the schema thread cannot be started'));
+      });
     });
-    worker.on('error', (error) => {
-      if (worker === this.#worker) this.#lose(error);
-    });
-    worker.on('exit', () => {
-      if (worker === this.#worker) this.#lose(new Error('the thread ended'));
-    });
-  }
-
-  #receive({ verdict, spentMs }: FromSchemaWorker): void {
-    const [first] = this.#work;
-    if (!verdict) {
-      this.#isReady = true;
-      this.#spentMs = spentMs;
-      this.#begin();
-    } else if (first) {
-      first.verdicts.push(verdict);
-      if (first.verdicts.length < first.job.steps.length) return;
-      this.#spentMs = spentMs;
-      this.#finish();
-    }
-  }
-
-  #begin(): void {
-    if (this.#work.length === 0) return this.#deps.onIdle();
-    this.#worker?.postMessage(this.#toMessage(this.#work.flatMap(({ job }) => job.steps)));
-    this.#watchFirst();
-  }
-
-  #watchFirst(): void {
-    this.#begunAt = this.#deps.clock.monotonic();
-    this.#watch(this.#work[0]!.job.limitMs);
-  }
-
-  #watch(leftMs: number): void {
-    this.#timer = this.#deps.clock.after(leftMs, () => void this.#checkLimit());
-  }
-
-  /** Kills the first job if it has used up its processor time, or, on a machine busy with other work, its wall-clock time. */
-  async #checkLimit(): Promise<void> {
-    const worker = this.#worker;
-    const [first] = this.#work;
-    if (!worker || !first) return;
-    const totalMs = await processorMs(worker);
-    if (worker !== this.#worker || first !== this.#work[0]) return;
-    const { job, verdicts } = first;
-    const passedMs = this.#deps.clock.monotonic() - this.#begunAt;
-    const takenMs = totalMs === null ? passedMs : totalMs - this.#spentMs;
-    const leftMs = Math.min(job.limitMs - takenMs, wallClockFactor * job.limitMs - passedMs);
-    if (leftMs > 0) return this.#watch(Math.max(20, leftMs));
-    const bytes = job.steps[verdicts.length]?.source.length;
-    this.#deps.log.warn({ org: job.orgId, schema_bytes: bytes }, 'a schema took too long and was stopped');
-    this.#kill();
-  }
-
-  /** Adds the sources that the thread has not compiled. */
-  #toMessage(steps: SchemaStep[]): ToSchemaWorker {
-    const posted = steps.map(({ number, source, text }) => {
-      const isCompiled = this.#compiled.delete(number);
-      this.#compiled.set(number, source.length);
-      if (!isCompiled) this.#characters += source.length;
-      return isCompiled && text !== null ? { number, text } : { number, source, text };
-    });
-    return { steps: posted, forget: this.#excess(steps.length) };
-  }
-
-  /** Removes and returns the least recently used schemas over the limits, but none of the `used` last ones. */
-  #excess(used: number): number[] {
-    const forget: number[] = [];
-    for (const [number, length] of this.#compiled) {
-      const isWithinLimits =
-        this.#compiled.size <= maxCompiled.schemas && this.#characters <= maxCompiled.characters;
-      if (isWithinLimits || this.#compiled.size <= used) break;
-      this.#compiled.delete(number);
-      this.#characters -= length;
-      forget.push(number);
-    }
-    return forget;
-  }
-
-  #finish(): void {
-    this.#timer?.cancel();
-    this.#timer = null;
-    const done = this.#work.shift();
-    done?.resolve(done.verdicts);
-    if (this.#work.length > 0) this.#watchFirst();
-    else this.#deps.onIdle();
-  }
-
-  /** Ends the running step as too much, and runs the other jobs in a new thread, which is started in any case. */
-  #kill(): void {
-    void this.#dismiss()?.terminate();
-    const killed = this.#work.shift();
-    killed?.verdicts.push({ kind: 'too much' });
-    killed?.resolve(killed.verdicts);
-    this.#launch();
-    if (this.#work.length === 0) this.#deps.onIdle();
-  }
-
-  #lose(error: Error): void {
-    if (this.#isReady && this.#work.length > 0) return this.#kill();
-    this.#dismiss();
-    this.#deps.log.error({ err: error }, 'the schema thread has died');
-    this.#rejectAll(new Error('the schema thread cannot be started', { cause: error }));
-    this.#deps.onIdle();
-  }
-
-  #rejectAll(error: Error): void {
-    for (const work of this.#work.splice(0)) work.reject(error);
-  }
-
-  #dismiss(): Worker | null {
-    const worker = this.#worker;
-    this.#worker = null;
-    this.#isReady = false;
-    this.#timer?.cancel();
-    this.#timer = null;
-    this.#compiled.clear();
-    this.#characters = 0;
+    worker.on('error', (error) => this.#log.error({ err: error }, 'the schema thread has died'));
     return worker;
+  }
+
+  async #runOn(worker: Worker, step: SchemaStep): Promise<SchemaVerdict> {
+    const { promise, resolve } = Promise.withResolvers<SchemaVerdict>();
+    const lose = () => resolve({ kind: 'too much' });
+    worker.once('message', resolve);
+    worker.once('exit', lose);
+    worker.postMessage(step, []);
+    const unwatch = this.#watch(worker, step);
+    try {
+      return await promise;
+    } finally {
+      unwatch();
+      worker.off('exit', lose);
+    }
+  }
+
+  /** Kills the thread once the step has used up its processor time, or, on a machine busy with other work, its wall-clock time. */
+  #watch(worker: Worker, { source, limitMs }: SchemaStep): () => void {
+    const begunAt = this.#clock.monotonic();
+    const before = processorMs(worker);
+    let timer: Timer | null = null;
+    let isOver = false;
+    const look = async () => {
+      const [beforeMs, nowMs] = [await before, await processorMs(worker)];
+      if (isOver) return;
+      const passedMs = this.#clock.monotonic() - begunAt;
+      const takenMs = beforeMs === null || nowMs === null ? passedMs : nowMs - beforeMs;
+      const leftMs = Math.min(limitMs - takenMs, wallClockFactor * limitMs - passedMs);
+      if (leftMs > 0) {
+        timer = this.#clock.after(Math.max(minWatchMs, leftMs), () => void look());
+        return;
+      }
+      this.#log.warn({ schema_bytes: source.length }, 'a schema took too long and was stopped');
+      await worker.terminate();
+    };
+    timer = this.#clock.after(limitMs, () => void look());
+    return () => {
+      isOver = true;
+      timer?.cancel();
+    };
   }
 }
 
@@ -214,3 +119,5 @@ async function processorMs(worker: Worker): Promise<number | null> {
     return null;
   }
 }
+
+const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down.');

@@ -1,7 +1,19 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createSchemaChecker } from './checker.ts';
-import { patterns } from './patterns.ts';
+import { createThreadChecker } from '../checker.ts';
+import { type Run, TooMuch } from './evaluate.ts';
+import { createPatternCompiler } from './patterns.ts';
+
+const newRun = (maxSteps: number): Run => ({
+  steps: 0,
+  maxSteps,
+  depth: 0,
+  maxDepth: 1,
+  records: false,
+  path: [],
+  fault: null,
+});
+const unlimited = { maxInstructions: Infinity, backtracking: true };
 
 it.each([
   // A pattern that RE2 supports, and that would never end elsewhere.
@@ -22,13 +34,13 @@ it.each([
   ['^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$', '-12.50', true],
   ['^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$', '-.', false],
 ])('%s is applied to %j', (pattern, text, fits) => {
-  expect(patterns(pattern).test(text)).toBe(fits);
+  expect(createPatternCompiler(unlimited)(pattern)(text, newRun(Infinity))).toBe(fits);
 });
 
 it.each(['(', '(?!a', '^(?!a).*\\Z', '^\\A(?!a)b', '(?<!a)\\p{Nonsense}', '(?i)(?!a)b', '(?P<n>a)(?!b)'])(
   '%s is refused: it is no expression of RE2 or JavaScript',
   (pattern) => {
-    expect(() => patterns(pattern)).toThrow();
+    expect(() => createPatternCompiler(unlimited)(pattern)).toThrow(SyntaxError);
   },
 );
 
@@ -69,9 +81,40 @@ it.each<[string, object, good: string, bad: string]>([
   ['emoji', z.toJSONSchema(z.emoji()), '😀👍🏽', 'a'],
   ['a template', z.toJSONSchema(z.templateLiteral(['v', z.number()])), 'v1.5', 'v'],
 ])('a schema of zod for %s is taken, and answers are checked against it', (_, schema, good, bad) => {
-  const checker = createSchemaChecker();
-  const step = { number: 1, source: JSON.stringify({ properties: { a: schema } }) };
-  expect(checker.judge({ ...step, text: null })).toEqual({ kind: 'fine' });
-  expect(checker.judge({ ...step, text: JSON.stringify({ a: good }) })).toEqual({ kind: 'fine' });
-  expect(checker.judge({ ...step, text: JSON.stringify({ a: bad }) })).toMatchObject({ kind: 'missed' });
+  const check = createThreadChecker();
+  const step = { source: JSON.stringify({ properties: { a: schema } }) };
+  expect(check({ ...step, text: null })).toEqual({ kind: 'fine' });
+  expect(check({ ...step, text: JSON.stringify({ a: good }) })).toEqual({ kind: 'fine' });
+  expect(check({ ...step, text: JSON.stringify({ a: bad }) })).toMatchObject({ kind: 'missed' });
+});
+
+describe('a limit of instructions', () => {
+  const compile = (...patterns: string[]) =>
+    patterns.map(createPatternCompiler({ maxInstructions: 1_000, backtracking: false }));
+
+  it.each([
+    ['ordinary patterns', ['^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{12}$', '^\\d{3,5}$', '^(?:a|b){2,20}$']],
+    ['one pattern many times', Array.from({ length: 100 }, () => 'a{100}')],
+  ])('allows %s', (_, patterns) => {
+    expect(compile(...patterns)).toHaveLength(patterns.length);
+  });
+
+  it.each([
+    ['many repetitions', ['a{1000}']],
+    ['many together', Array.from({ length: 10 }, (_, n) => `a{100}${n}`)],
+    ['repetitions of a group', ['([a-z]{30}){30}']],
+    ['repetitions of repetitions', ['(?:a{30}){1,30}']],
+    ['open repetitions', ['(a?){999,}']],
+    ['repetitions of a class that looks like the end of a group', ['(?:abcdefghijklm[](]){100}']],
+    ['look-ahead', ['^(?!a)b']],
+  ])('rejects %s', (_, patterns) => {
+    expect(() => compile(...patterns)).toThrow(TooMuch);
+  });
+
+  it('counts steps for long texts, by the size of the pattern', () => {
+    const [small, large] = compile('^a*$', '^(?:a?b?){50}c');
+    expect(small!('a'.repeat(1_000), newRun(300))).toBe(true);
+    expect(large!('c', newRun(300))).toBe(true);
+    expect(() => large!('a'.repeat(1_000), newRun(300))).toThrow(TooMuch);
+  });
 });
