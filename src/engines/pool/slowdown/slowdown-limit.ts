@@ -49,6 +49,8 @@ const slack = 1 / 8;
 /** Answers that a canary counts for, because it takes the mean of many tokens. */
 const canaryWeight = 4;
 const initialLineMs = 2_000;
+/** Interval at which answers change the limit, because computing it takes as long as counting some answers. */
+const estimateMs = 100;
 /** Weight of the newest answer in the mean time of a line. */
 const newestWeight = 1 / 16;
 
@@ -80,6 +82,7 @@ export class SlowdownLimit {
   #keptUntil = -Infinity;
   /** Most requests within the permitted slowdown; null while unknown, undefined until it is computed. */
   #within: number | null | undefined;
+  #estimatedAt = -Infinity;
   #gaveWay = 0;
 
   constructor(options: SlowdownLimitOptions) {
@@ -101,8 +104,10 @@ export class SlowdownLimit {
   get maxLines(): number {
     if (!this.#isPresent) return Infinity;
     const interactive = Math.max(1, this.#allInteractive);
-    if (this.#within === undefined)
+    if (this.#within === undefined) {
       this.#within = this.#curve.requestsWithin(1 + (this.#options.maxSlowdown - 1) * meanShare, interactive);
+      this.#estimatedAt = this.#options.clock.monotonic();
+    }
     const beside = this.#within === null ? this.#toExplore : Math.floor(this.#within - interactive);
     return Math.max(0, Math.min(beside, this.#options.limit() - this.#allInteractive));
   }
@@ -214,7 +219,7 @@ export class SlowdownLimit {
     const elapsed = this.#countLoad() - sent.at;
     const inFlight = elapsed > 0 ? (this.#load - flying.load) / elapsed : this.#flying.size + this.#others;
     this.#curve.add(flying.isLine ? 'line' : 'interactive', { ms, work, inFlight });
-    this.#within = undefined;
+    if (this.#loadAt - this.#estimatedAt >= estimateMs) this.#within = undefined;
     if (flying.isLine) this.#lineMs += (ms - this.#lineMs) * newestWeight;
   }
 
