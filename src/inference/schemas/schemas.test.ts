@@ -61,6 +61,12 @@ describe('createSchemas', () => {
       });
   });
 
+  it('rejects a number beyond the doubles', async () => {
+    const { admit } = gateOf(() => fine);
+    const schema: unknown = JSON.parse('{"minimum":1e400}');
+    await expect(admit('org_1', schema)).rejects.toMatchObject({ param: 'tools[0]#/minimum' });
+  });
+
   it('compiles a long schema in a thread', async () => {
     const { admit, steps } = gateOf(() => refused);
     const long = { items: { minLength: -1 }, description: 'x'.repeat(20_000) };

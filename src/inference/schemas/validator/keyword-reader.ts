@@ -37,7 +37,9 @@ export class KeywordReader {
 
   number(name: string): number | undefined {
     const value = this.value(name);
-    if (value !== undefined && typeof value !== 'number') throw this.bad(name, 'expected a number');
+    if (value === undefined) return undefined;
+    // 1e400 is read as infinity, which engines would get as null.
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw this.bad(name, 'expected a number');
     return value;
   }
 
