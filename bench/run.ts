@@ -32,6 +32,7 @@ import { translate } from './translate.ts';
 import { trouble } from './trouble.ts';
 import { upload } from './upload.ts';
 import { uploadS3 } from './upload-s3.ts';
+import { vocabulary } from './vocabulary.ts';
 
 const workloads = [
   batchFill,
@@ -59,6 +60,7 @@ const workloads = [
   restart,
   prefix,
   engine,
+  vocabulary,
   attack,
   consoleScreens,
   consoleMemory,

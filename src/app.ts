@@ -5,7 +5,7 @@ import { createDiskReserve } from './app/disk-reserve.ts';
 import { createJobEngines } from './app/jobs.ts';
 import { createLog, secretsOf } from './app/log.ts';
 import { openBlobs } from './app/open-blobs.ts';
-import { openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
+import { engineFolder, openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
 import { createServing, type UnavailableServer } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
@@ -132,6 +132,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const serving = await createServing(config, {
     ...shared,
     modelFiles,
+    engineFolder: engineFolder(config),
     jobEngines,
     isShared: !exclusive,
     // A pause of a server must not last as long as a batch.

@@ -186,9 +186,10 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
   },
   'engines/llama': {
     gguf: [],
+    gpu: [],
     grammar: [],
     files: ['gguf'],
-    inference: ['files', 'gguf', 'grammar'],
+    inference: ['files', 'gguf', 'gpu', 'grammar'],
     inspect: ['files', 'gguf', 'inference'],
   },
   'engines/llama/inference': {

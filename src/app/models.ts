@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { createIds, type Ids } from '../base/ids.ts';
@@ -35,6 +36,11 @@ export function openModelFiles(
   return createModelFiles({ folder: modelFolder, hub, clock, random });
 }
 
+/** Folder of the builds of the embedded engine for graphics cards. */
+export function engineFolder({ data }: Pick<Config, 'data'>): string {
+  return join(data, 'engine');
+}
+
 /** Models to download at start-up. */
 export function remoteSources({ models }: Config) {
   return models
@@ -51,6 +57,8 @@ function modelSource(path: string): ModelSource {
 /** Collaborators of engines and pools. */
 export interface EngineDeps {
   modelFiles: ModelFiles;
+  /** Folder of the builds of the embedded engine. */
+  engineFolder: string;
   jobEngines: Pick<JobEngines, 'create'>;
   /** True if other processes may use the same database and the same upstreams. */
   isShared: boolean;
@@ -122,7 +130,7 @@ export interface ModelServers {
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, jobEngines, isShared, scripted, maxSlowdown, ...parts }: EngineDeps,
+  { modelFiles, engineFolder: folder, jobEngines, isShared, scripted, maxSlowdown, ...parts }: EngineDeps,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;
@@ -136,9 +144,11 @@ export async function modelServers(
   switch (engine.kind) {
     case 'llama': {
       const { createLlamaEngine } = await import('../engines/llama/engine.ts');
-      const { path, context, ...rest } = engine;
+      const { path, context, card: wish, ...rest } = engine;
       const modelPath = modelFiles.pathOf(modelSource(path));
-      return singleReplica(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
+      const card = wish && { card: { ...wish, folder } };
+      const options = { ...rest, ...card, modelPath, contextSize: context, ...parts };
+      return singleReplica(path, createLlamaEngine(options));
     }
     case 'openai': {
       const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));

@@ -42,6 +42,7 @@ function serve(config: Config, maxSlowdown?: number) {
     modelFiles: {
       pathOf: () => '',
     } as never,
+    engineFolder: '',
     isShared: false,
     windowMs: 86_400_000,
     maxSlowdown,

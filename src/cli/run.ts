@@ -16,6 +16,10 @@ const commands: Record<string, readonly [about: string, load: () => Promise<obje
     'manage the models of a server, and model files on this machine',
     () => import('./models/models.ts'),
   ],
+  engine: [
+    'install the builds of the embedded engine for graphics cards',
+    () => import('./models/engine.ts'),
+  ],
   webhooks: ['manage endpoints that are notified when a batch ends', () => import('./webhooks/webhooks.ts')],
   admin: [
     'watch and control the batches and servers of all orgs (admin key)',

@@ -6,6 +6,7 @@ import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig
 import { flavors, saltedFlavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
+import { cardWish } from './card-wish.ts';
 import { checkPlaceholders, flavorOf, memberName } from './flavor.ts';
 import { configKeys } from './keys.ts';
 import { headers } from './headers.ts';
@@ -48,14 +49,16 @@ function llamaEngine(at: SourceValue, context: ConfigContext): LlamaEngineConfig
   if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
   const auto = (field: SourceValue | undefined, max: number) =>
     field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
-  return {
+  const engine: LlamaEngineConfig = omitUndefined({
     kind: 'llama',
     path: modelPath(fields.path, context) ?? '',
     sequences: check.whole(fields.sequences, { min: 1, max: 256 }) ?? 8,
     context: auto(fields.context, 16_777_216),
     threads: auto(fields.threads, 1024),
     flashAttention: check.flag(fields.flash_attention) ?? false,
-  };
+    card: cardWish(fields, check),
+  });
+  return engine;
 }
 
 /** Path of an existing file, or a reference to download at start-up. */

@@ -20,7 +20,7 @@ export const configKeys = {
   modelBatch: words('hours share fallbacks_after'),
   price: words('from input cached_input cache_write output tiers'),
   priceTier: words('above input cached_input cache_write output'),
-  llama: words('kind path sequences context threads flash_attention'),
+  llama: words('kind path sequences context threads flash_attention gpu gpu_layers vram_reserve'),
   openai: words(
     'kind flavor url urls router model api_key headers ca inputs capabilities pass_through cache_salt slots timeouts',
   ),

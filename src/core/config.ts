@@ -1,5 +1,6 @@
 import type { BucketKeys } from './bucket-keys.ts';
 import type { BatchEndpoint, DateForm } from './batch.ts';
+import type { CardWish } from './card.ts';
 import type { BatchWindows } from './batch-window.ts';
 import type { Flavor, CustomTraits } from './flavor.ts';
 import type { UploadPurpose } from './file.ts';
@@ -176,6 +177,8 @@ export interface LlamaEngineConfig {
   context: number | 'auto';
   threads: number | 'auto';
   flashAttention: boolean;
+  /** Absent for the processor alone. */
+  card?: CardWish;
 }
 
 export interface OpenAiEngineConfig {

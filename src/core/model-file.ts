@@ -1,3 +1,4 @@
+import type { CardChoice, GpuKind } from './card.ts';
 import type { ModelSource, RemoteSource } from './model-source.ts';
 
 /** Progress of a download. */
@@ -44,6 +45,8 @@ export interface InspectRequest {
   source: ModelSource;
   sequences: number;
   context: number | 'auto';
+  /** Graphics cards to plan with, and the memory of each that is left to others. */
+  card?: { choice: CardChoice; reserve: number };
   signal: AbortSignal;
 }
 
@@ -75,6 +78,10 @@ export interface ModelReport {
     work: number;
     /** Reason why the model does not fit into free memory now; null if it fits. */
     misfit: string | null;
+    /** Part of the model on graphics cards: layers of all layers, both with the output, and bytes; null without a card. */
+    card: { kind: GpuKind; names: string[]; layers: number; of: number; bytes: number } | null;
+    /** Sentence about a card that is not used, or not for all layers. */
+    note: string | null;
   };
 }
 

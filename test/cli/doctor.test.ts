@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -428,6 +428,55 @@ describe('offpeak doctor', () => {
       { model: 'qwen', flavor: 'vllm', reachable: true, findings: [{ about: 'connection' }, {}, {}] },
     ]);
   });
+});
+
+describe('graphics cards', () => {
+  function configureCards(...engines: string[]): void {
+    const models = engines.map(
+      (more, n) => `  - { id: m${n}, engine: { kind: llama, path: models/offpeak-tiny.gguf${more} } }\n`,
+    );
+    writeFileSync(join(cwd, 'offpeak.yaml'), `models:\n${models.join('')}`);
+  }
+
+  it('are no finding without a build, unless one is named', async () => {
+    configureCards('', ', gpu: off');
+    expect(await doctor('--json')).toMatchObject({ code: 0, out: '[]\n' });
+    configureCards(', gpu: metal', ', gpu: off');
+    if (process.platform === 'darwin') return;
+    const { code, out } = await doctor();
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /m0 on the embedded engine\n *fault +gpu +the processor, not a graphics card \(Metal does not/,
+    );
+    expect(out).not.toContain('m1');
+  });
+
+  it.skipIf(process.platform !== 'linux' || process.arch !== 'x64')(
+    'that cannot be used are reported, but no fault if none was named',
+    async () => {
+      const build = join(cwd, 'offpeak-data', 'engine', 'vulkan-3.20.0');
+      mkdirSync(join(build, 'node_modules'), { recursive: true });
+      writeFileSync(join(build, 'node_modules', 'addon'), 'build');
+      writeFileSync(join(build, 'build.json'), JSON.stringify({ version: '3.20.0', bytes: 5, packages: {} }));
+      configureCards('');
+      const { code, out } = await doctor('--json');
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toEqual([
+        {
+          model: 'm0',
+          server: 'embedded engine',
+          reachable: true,
+          findings: [
+            {
+              about: 'gpu',
+              verdict: 'ours',
+              message: expect.stringContaining('Vulkan: the installed build is of version 3.20.0'),
+            },
+          ],
+        },
+      ]);
+    },
+  );
 });
 
 describe('offpeak config check --probe', () => {

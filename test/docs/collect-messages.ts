@@ -20,7 +20,7 @@ export interface Message {
 /** Values of parameters at one call. */
 type Bindings = ReadonlyMap<string, Node>;
 
-const errorClasses = ['StartError', 'ConfigError', 'CliError', 'ModelFileError', 'EgressError'];
+const errorClasses = ['StartError', 'ConfigError', 'CliError', 'ModelFileError', 'BuildError', 'EgressError'];
 
 /** All messages in `source` (TypeScript), in its order. */
 export function collectMessages(source: string): Message[] {

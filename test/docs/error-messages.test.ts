@@ -23,6 +23,7 @@ const classes = new Map([
   ['ConfigError', 'Configuration'],
   ['StartError', 'Start'],
   ['ModelFileError', 'Model files'],
+  ['BuildError', 'Builds for graphics cards'],
   ['CliError', 'Command line'],
 ]);
 

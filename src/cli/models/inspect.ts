@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatBytes } from '../../base/bytes.ts';
+import { defaultVramReserve, type GpuChoice, gpuChoices } from '../../core/card.ts';
 import type { ModelReport } from '../../core/model-file.ts';
 import { type ModelSource, readModelSource, formatSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -11,6 +12,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { folderCommand, type FolderFlags, showCount, withModelFiles } from './model-files.ts';
 
 interface Flags extends FolderFlags {
+  gpu: GpuChoice;
   sequences: number;
   context: number | 'auto';
 }
@@ -27,13 +29,21 @@ export function modelsInspect(cli: Cli): Command {
       (text) => (text === 'auto' ? text : tokens(text)),
       'auto',
     )
+    .addOption(
+      new Option('--gpu <kind>', 'graphics card, as in the configuration')
+        .choices(gpuChoices)
+        .default('auto'),
+    )
     .addHelpText('after', examples('models/offpeak-tiny.gguf --sequences 16 --context 4096'))
     .action(async (model: string, flags: Flags) => {
       const source = sourceOf(model, cli.cwd);
       const { sequences, context } = flags;
-      const report = await withModelFiles(cli, flags, (files, { signal }) =>
-        files.inspect({ source, sequences, context, signal }),
-      );
+      const report = await withModelFiles(cli, flags, async (files, { signal, config }) => {
+        const { openEngineBuilds } = await import('../../app/engine-builds.ts');
+        const choice = await openEngineBuilds(config, cli.env).choose(flags.gpu);
+        const card = { choice, reserve: defaultVramReserve };
+        return files.inspect({ source, sequences, context, signal, card });
+      });
       if (flags.json === true) cli.terminal.json({ source: formatSource(source), ...snakeCase(report) });
       else show(report, cli.terminal);
     });
@@ -68,11 +78,19 @@ function show(report: ModelReport, terminal: Terminal): void {
       `${total}: ${formatBytes(memory.weights)} weights, ${formatBytes(memory.cache)} cache for ` +
         `${memory.sequences} sequences of ${memory.context} tokens, ${formatBytes(memory.work)} working memory`,
     ],
+    ['card', cardText(memory.card)],
   ]);
   // Shows an unrecognized template, so that the user can identify it.
   if (template !== null && template.family === null)
     terminal.print(`\nThe chat template begins with:\n${cleanText(template.begins)}`);
+  if (memory.note !== null) terminal.note(`\n${memory.note}`);
   if (memory.misfit !== null) terminal.note(`\nDoes not fit on this machine now: ${memory.misfit}`);
+}
+
+function cardText(card: ModelReport['memory']['card']): string | null {
+  if (!card) return null;
+  const { kind, names, layers, of, bytes } = card;
+  return `${layers} of ${of} layers, ${formatBytes(bytes)}, on ${names.join(', ')} (${kind})`;
 }
 
 function known(count: number | null): string | null {

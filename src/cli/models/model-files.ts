@@ -21,6 +21,15 @@ export function folderCommand(name: string, about: string): Command {
     .option('--json', 'print JSON');
 }
 
+/** Configuration with the folders of the flags. Its models may be missing. */
+export async function readFolders(cli: Cli, flags: FolderFlags): Promise<Config> {
+  // Keys of the environment may belong to a remote server.
+  const env = { ...cli.env, OFFPEAK_API_KEY: undefined, OFFPEAK_ADMIN_KEY: undefined };
+  // Loaded here to keep other commands fast.
+  const { readConfig } = await import('../shared/server-flags.ts');
+  return readConfig({ ...cli, env }, flags, { missingModels: true });
+}
+
 type ModelFiles = ReturnType<typeof openModelFiles>;
 
 /** Opens the model folder for `use`, which Ctrl-C aborts. */
@@ -29,12 +38,8 @@ export async function withModelFiles<T>(
   flags: FolderFlags,
   use: (files: ModelFiles, context: { signal: AbortSignal; config: Config }) => Promise<T>,
 ): Promise<T> {
-  // Keys of the environment may belong to a remote server.
-  const env = { ...cli.env, OFFPEAK_API_KEY: undefined, OFFPEAK_ADMIN_KEY: undefined };
-  // Loaded here to keep other commands fast.
-  const { readConfig } = await import('../shared/server-flags.ts');
+  const config = await readFolders(cli, flags);
   const app = await import('../../app/models.ts');
-  const config = readConfig({ ...cli, env }, flags, { missingModels: true });
   const files = app.openModelFiles(config, cli);
   const hint = 'Fetched bytes are kept: run it again to resume.';
   const stopped = new CliError('Stopped.', hint, exitCodes.interrupted);

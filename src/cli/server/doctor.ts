@@ -9,6 +9,7 @@ import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
+import { examineCards } from './examine-cards.ts';
 import { readConfig, type ServerFlags, withServerFlags } from '../shared/server-flags.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -36,19 +37,28 @@ export async function runDoctor(cli: Cli, config: Config, options: DoctorOptions
   // Loaded here to keep client commands fast.
   const { examineServers } = await import('../../app/models.ts');
   const servers = await examineServers(config, options);
+  const cards = await examineCards(config, cli);
   const files = await examineFiles(config);
-  if (options.json) terminal.json([...servers.map(toJson), ...files]);
+  if (options.json) terminal.json([...servers.map(toJson), ...cards, ...files]);
   else for (const server of servers) showServer(server, options, terminal);
   if (!options.json && servers.length === 0)
     terminal.print(
       `No model uses an upstream server. To examine model files: ${terminal.self.command} models inspect.`,
     );
-  if (!options.json) showFiles(files, options, terminal);
+  if (!options.json) {
+    for (const { model, server, findings } of cards)
+      showFindings(`${model} on the ${server}`, findings, options, terminal);
+    for (const { files: store, findings } of files)
+      showFindings(`files in ${store}`, findings, options, terminal);
+  }
   const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
   const isAway =
     faulty.some(({ examination }) => !examination.isReachable) || files.some(({ reachable }) => !reachable);
   if (isAway) cli.exitCode = exitCodes.unreachable;
-  else if (faulty.length > 0 || files.some(({ findings }) => findings.length > 0))
+  else if (
+    faulty.length > 0 ||
+    [...cards, ...files].some(({ findings }) => findings.some(({ verdict }) => verdict === 'fault'))
+  )
     cli.exitCode = exitCodes.usage;
 }
 
@@ -64,17 +74,16 @@ async function examineFiles(config: Config) {
   return [{ files: name, reachable: fault?.isUsable ?? true, findings }];
 }
 
-function showFiles(
-  files: Awaited<ReturnType<typeof examineFiles>>,
+function showFindings(
+  title: string,
+  findings: readonly (Pick<Finding, 'verdict'> & { about: string; message: string })[],
   { faultsOnly = false }: DoctorOptions,
   terminal: Terminal,
 ): void {
-  for (const { files: store, findings } of files) {
-    const isWell = findings.length === 0;
-    if (faultsOnly && isWell) continue;
-    terminal.print(terminal.paint('bold', `files in ${store}${isWell ? ': ok' : ''}`));
-    for (const { message, ...finding } of findings) showFinding(finding, message, terminal);
-  }
+  const shown = faultsOnly ? findings.filter(({ verdict }) => verdict === 'fault') : findings;
+  if (faultsOnly && shown.length === 0) return;
+  terminal.print(terminal.paint('bold', cleanLine(`${title}${shown.length === 0 ? ': ok' : ''}`)));
+  for (const { message, ...finding } of shown) showFinding(finding, message, terminal);
 }
 
 function showServer(server: ExaminedServer, { faultsOnly = false }: DoctorOptions, terminal: Terminal): void {

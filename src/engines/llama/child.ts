@@ -4,7 +4,12 @@ import { createIds } from '../../base/ids.ts';
 import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
+import { spawnChild } from './child-process.ts';
+import { cardExaminer } from './examine-cards.ts';
 import { ModelFileError } from './files/faults.ts';
+import { findCards } from './gpu/find-cards.ts';
+import { openCards } from './gpu/open-cards.ts';
+import { startLibrary } from './gpu/start-library.ts';
 import { type LlamaInference, createLlamaInference } from './inference/llama-inference.ts';
 import { loadModel } from './inference/loading/load.ts';
 import type {
@@ -37,6 +42,8 @@ async function receive(message: ToChild): Promise<void> {
   switch (message.type) {
     case 'load':
       return load(message.options);
+    case 'examine':
+      return send({ type: 'examined', choice: await openCards(message.kind, message.folder, startLibrary) });
     case 'ask':
       return answer(message.id, message.ask);
     case 'abort':
@@ -62,7 +69,11 @@ function work(
 
 async function load(options: LoadOptions): Promise<void> {
   try {
-    const loaded = await loadModel(options, { clock: systemClock });
+    const loaded = await loadModel(options, {
+      clock: systemClock,
+      findCards: ({ gpu, folder }) =>
+        findCards(gpu, folder, { platform: process, examine: cardExaminer(spawnChild, systemClock) }),
+    });
     inference = createLlamaInference(loaded, createIds(systemClock, systemRandom), systemRandom);
     // From here on the threads of the API come first.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -74,6 +85,8 @@ async function load(options: LoadOptions): Promise<void> {
         contextLength: loaded.contextLength,
         threads: loaded.threads,
         bytes: { model: loaded.fileBytes, cache: loaded.cacheBytes },
+        ...(loaded.card && { card: loaded.card }),
+        ...(loaded.note !== null && { note: loaded.note }),
       },
     });
   } catch (error) {

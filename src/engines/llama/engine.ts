@@ -1,7 +1,9 @@
 import { basename } from 'node:path';
 import { type Clock, unixSeconds } from '../../base/clock.ts';
+import { createFairGate } from '../../base/fair-gate.ts';
 import { type Ids, createIds } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
+import { StartError } from '../../base/start-error.ts';
 import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
@@ -26,13 +28,18 @@ export interface LlamaEngine extends Engine {
   readonly pid: number | undefined;
 }
 
+/** Models with a card start one after the other: each takes what the ones before leave of its memory. */
+const cardGate = createFairGate({ capacity: 1, maxPerOwner: 1 });
+
 /** Runs a GGUF model in a child process with the optional package node-llama-cpp. `start` loads it or throws `StartError`. */
 export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
-  const { modelPath, sequences, contextSize, threads, flashAttention, log, clock } = deps;
+  const { modelPath, sequences, contextSize, threads, flashAttention, card, log, clock } = deps;
   const ids = deps.ids ?? createIds(clock, systemRandom);
   const name = basename(modelPath, '.gguf');
-  const loadOptions = { modelPath, sequences, contextSize, threads, flashAttention };
+  const loadOptions = { modelPath, sequences, contextSize, threads, flashAttention, ...(card && { card }) };
   const supervisor = createSupervisor(loadOptions, deps.spawn ?? spawnChild, clock, log);
+
+  let stopping = new AbortController();
 
   /** Members that all chunks of a request, or its response, begin with. */
   const envelope = () => ({ id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name });
@@ -68,9 +75,14 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     },
 
     async start() {
-      await supervisor.start();
+      stopping = new AbortController();
+      const start = async () => void (await supervisor.start());
+      await (card ? cardGate.within('', 1, stopping.signal, start) : start());
     },
-    stop: () => supervisor.stop(),
+    async stop() {
+      stopping.abort(new StartError('The engine was stopped before it started.'));
+      await supervisor.stop();
+    },
 
     async generate(request, call) {
       const { choices, usage } = await run('generate', request, call);

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
+import type { CardChoice, CardWish, GpuKind } from '../../core/card.ts';
 import type { Serves } from '../../core/model.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { CompletionsRequest, CompletionsResponse } from '../../wire/completions/completions.ts';
@@ -11,12 +12,15 @@ import type { NativeEvent } from '../engines.ts';
  */
 export type ToChild =
   | { type: 'load'; options: LoadOptions }
+  /** Asks for the cards that a build can use, of a process that does nothing else. */
+  | { type: 'examine'; kind: GpuKind; folder: string }
   | { type: 'ask'; id: number; ask: EngineRequest }
   | { type: 'abort'; id: number }
   | { type: 'ping' };
 
 export type FromChild =
   | { type: 'loaded'; model: LoadedModel }
+  | { type: 'examined'; choice: CardChoice }
   /** The model cannot be loaded; a retry would not help. */
   | { type: 'refused'; message: string }
   | { type: 'delta'; id: number; delta: Delta }
@@ -56,6 +60,13 @@ export interface LoadOptions {
   contextSize: number | 'auto';
   threads: number | 'auto';
   flashAttention: boolean;
+  /** Use of a graphics card; absent for the processor alone. */
+  card?: CardOptions;
+}
+
+export interface CardOptions extends CardWish {
+  /** Folder of the builds. */
+  folder: string;
 }
 
 export interface LoadedModel {
@@ -64,6 +75,20 @@ export interface LoadedModel {
   threads: number;
   /** Sizes of the model file and of all key-value caches. */
   bytes: { model: number; cache: number };
+  /** Layers on graphics cards; absent without any. */
+  card?: CardUse;
+  /** Sentence about a card that is not used, or not for all wanted layers. */
+  note?: string;
+}
+
+export interface CardUse {
+  kind: GpuKind;
+  names: string[];
+  /** Layers on the cards, and of the model, each with the output. */
+  layers: number;
+  of: number;
+  /** Planned bytes on all cards. */
+  bytes: number;
 }
 
 export interface GenerateOptions {

@@ -72,6 +72,9 @@ export function createSupervisor(options: LoadOptions, spawn: Spawn, clock: Cloc
         return onRefused(message.message);
       case 'pong':
         return watchdog?.onPong(message);
+      case 'examined':
+        // Only other processes are asked for cards.
+        return;
       case 'delta':
         return jobs.onDelta(message.id, message.delta);
       case 'done':
@@ -96,7 +99,9 @@ export function createSupervisor(options: LoadOptions, spawn: Spawn, clock: Cloc
     });
     starting?.resolve(loaded);
     starting = undefined;
-    log.info({ ...loaded, pid: child?.pid }, 'The embedded engine is ready.');
+    const { note, ...facts } = loaded;
+    log.info({ ...facts, pid: child?.pid }, 'The embedded engine is ready.');
+    if (note !== undefined) log.warn({ pid: child?.pid }, note);
     pump();
   }
 

@@ -13,6 +13,8 @@ export interface RandomModelOptions {
   template?: string;
   /** Control tokens beside the usual ones. */
   control?: readonly string[];
+  /** Text tokens beside the usual ones. */
+  words?: readonly string[];
 }
 
 const special = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|pad|>'];
@@ -70,10 +72,11 @@ function randomModel(options: RandomModelOptions): Model {
     layers = 2,
     template = chatml,
     control = [],
+    words = [],
   } = options;
   const heads = 4;
   const hidden = width * 2;
-  const { tokens, types, merges } = vocabulary(control);
+  const { tokens, types, merges } = vocabulary(control, words);
   const metadata: Record<string, MetadataValue> = {
     'general.architecture': { type: 'string', value: 'llama' },
     'general.type': { type: 'string', value: 'model' },
@@ -146,18 +149,26 @@ export function randomModelFile(options: RandomModelOptions = {}): { path: strin
 }
 
 /** Control tokens, every byte, a few merged pairs, and unused tokens up to a multiple of 32. */
-function vocabulary(more: readonly string[]): { tokens: string[]; types: number[]; merges: string[] } {
-  const { normal, control, unused } = { normal: 1, control: 3, unused: 5 };
+function vocabulary(
+  control: readonly string[],
+  words: readonly string[],
+): { tokens: string[]; types: number[]; merges: string[] } {
+  const kinds = { normal: 1, control: 3, unused: 5 };
   const letters = byteLetters();
   const space = letters[0x20]!;
   const pairs = ['t h', 'th e', `${space} the`, 'i n', `${space} a`, 'e r', 'a n', 'o n'];
-  const tokens = [...special, ...letters, ...pairs.map((pair) => pair.replace(' ', '')), ...more];
-  const types: number[] = tokens.map((token) =>
-    special.includes(token) || more.includes(token) ? control : normal,
-  );
+  const tokens = [
+    ...special,
+    ...letters,
+    ...pairs.map((pair) => pair.replace(' ', '')),
+    ...control,
+    ...words,
+  ];
+  const controls = new Set([...special, ...control]);
+  const types: number[] = tokens.map((token) => (controls.has(token) ? kinds.control : kinds.normal));
   while (tokens.length % 32 !== 0) {
     tokens.push(`<|unused_${tokens.length}|>`);
-    types.push(unused);
+    types.push(kinds.unused);
   }
   return { tokens, types, merges: pairs };
 }

@@ -183,6 +183,8 @@ describe('the description of a header', () => {
       cache: 28 * 2 * 8 * 128 * 2 * 2 * 4096,
       work: expect.any(Number),
       misfit: null,
+      card: null,
+      note: null,
     });
     expect(describeModel([header], 9e9, wanted, freeBytes).memory.misfit).toMatch(
       /^The model needs .* but only/,

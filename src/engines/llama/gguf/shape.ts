@@ -1,4 +1,6 @@
-import type { GgufHeader, MetadataValue } from './header.ts';
+import { sum } from '../../../base/sum.ts';
+import type { GgufHeader, GgufTensor, MetadataValue } from './header.ts';
+import { tensorBytes } from './types.ts';
 
 /** Dimensions of a model that determine its memory. */
 export interface ModelShape {
@@ -16,6 +18,18 @@ export interface ModelShape {
   trainedContext: number;
   /** Size of all files. */
   fileBytes: number;
+  weights: WeightSizes;
+}
+
+/** Bytes of the weights that can be on a graphics card. */
+export interface WeightSizes {
+  /** Bytes of each layer, from the first on. */
+  layers: number[];
+  output: number;
+  /** True if the output uses the weights of the vocabulary, of which a card gets a copy. */
+  isOutputShared: boolean;
+  /** Bytes of the largest tensor. */
+  largest: number;
 }
 
 /** @param headers of all files of the model; the first has the metadata */
@@ -35,7 +49,34 @@ export function readShape(headers: readonly GgufHeader[], fileBytes: number): Mo
     vocabulary: vocabularySize(metadata) ?? 0,
     trainedContext: own('context_length') ?? Infinity,
     fileBytes,
+    weights: weightSizes(
+      headers.flatMap(({ tensors }) => tensors),
+      own('block_count') ?? 0,
+    ),
   };
+}
+
+function weightSizes(tensors: readonly GgufTensor[], layers: number): WeightSizes {
+  const sizes = tensors.map((tensor) => ({ name: tensor.name, bytes: sizeOf(tensor) }));
+  const bytesOf = (belongs: (name: string) => boolean): number =>
+    sum(sizes.filter(({ name }) => belongs(name)).map(({ bytes }) => bytes));
+  const byLayer = new Map<string, number>();
+  for (const { name, bytes } of sizes) {
+    const [layer] = /^blk\.\d+(?=\.)/.exec(name) ?? [''];
+    byLayer.set(layer, (byLayer.get(layer) ?? 0) + bytes);
+  }
+  const isOutputShared = !sizes.some(({ name }) => name === 'output.weight');
+  return {
+    layers: Array.from({ length: layers }, (_, index) => byLayer.get(`blk.${index}`) ?? 0),
+    output: bytesOf((name) => name.startsWith('output') || (isOutputShared && name === 'token_embd.weight')),
+    isOutputShared,
+    largest: sizes.reduce((most, { bytes }) => Math.max(most, bytes), 0),
+  };
+}
+
+/** A byte for each number of an unknown type, which is more than a quantized number needs. */
+function sizeOf({ type, elements }: GgufTensor): number {
+  return tensorBytes(type, elements) ?? elements;
 }
 
 /** Reads counts by the keys of the architecture; the largest where each layer has its own. */

@@ -1,7 +1,9 @@
 import { truncate } from '../../../base/truncate.ts';
 import { sum } from '../../../base/sum.ts';
-import type { ModelReport } from '../../../core/model-file.ts';
+import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
 import { detectFamily } from '../inference/families.ts';
+import { layerCount } from '../inference/loading/card-memory.ts';
+import { cardMemory, cardNote } from '../inference/loading/card-note.ts';
 import { type WantedContext, planContext } from '../inference/loading/memory.ts';
 import type { GgufHeader, MetadataValue } from '../gguf/header.ts';
 import { type ModelShape, countReader, readShape, vocabularySize } from '../gguf/shape.ts';
@@ -15,6 +17,7 @@ export function describeModel(
   fileBytes: number,
   wanted: WantedContext,
   freeBytes: number,
+  card?: InspectRequest['card'],
 ): ModelReport {
   const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
   const text = (key: string) => textOf(metadata.get(key));
@@ -41,7 +44,7 @@ export function describeModel(
         : { family: detectFamily(template).name, begins: firstLines(template, shownTemplateLines) },
     files: headers.length,
     fileBytes,
-    memory: planMemory(readShape(headers, fileBytes), wanted, freeBytes),
+    memory: planMemory(readShape(headers, fileBytes), wanted, freeBytes, card),
   };
 }
 
@@ -62,10 +65,23 @@ export function findQuantization(headers: readonly GgufHeader[]): string {
   return tensorTypes[most[0]]?.[0] ?? `type ${most[0]}`;
 }
 
-/** Memory that the engine would plan with without a limit, and whether it fits into `freeBytes`. */
-function planMemory(shape: ModelShape, wanted: WantedContext, freeBytes: number): ModelReport['memory'] {
-  const { contextSize } = planContext(shape, wanted, Infinity);
-  const { cacheBytes, workBytes, misfit } = planContext(shape, { ...wanted, contextSize }, freeBytes);
+/** Memory that the engine would plan with without a limit of the processor, and whether it fits into `freeBytes`. */
+function planMemory(
+  shape: ModelShape,
+  wanted: WantedContext,
+  freeBytes: number,
+  { choice, reserve }: NonNullable<InspectRequest['card']> = {
+    choice: { found: null, why: null },
+    reserve: 0,
+  },
+): ModelReport['memory'] {
+  const options = { layers: 'auto' as const, reserve };
+  const cards = cardMemory(choice, options);
+  const { contextSize } = planContext(shape, wanted, Infinity, cards);
+  const plan = planContext(shape, { ...wanted, contextSize }, freeBytes, cards);
+  const { cacheBytes, workBytes, misfit, placement } = plan;
+  const { kind, cards: found } = choice.found ?? { kind: null, cards: [] };
+  const use = { layers: placement.layers, of: layerCount(shape), bytes: sum(placement.cards) };
   return {
     sequences: wanted.sequences,
     context: contextSize,
@@ -73,6 +89,8 @@ function planMemory(shape: ModelShape, wanted: WantedContext, freeBytes: number)
     cache: cacheBytes,
     work: workBytes,
     misfit,
+    card: kind && { kind, names: found.map(({ name }) => name), ...use },
+    note: cardNote(choice, plan, use.of, options),
   };
 }
 

@@ -15,12 +15,13 @@ import { withRetries } from '../files/with-retries.ts';
 
 /** Describes a model by its headers. For a remote file that is not here yet, only the header is fetched. */
 export async function inspectModel(request: InspectRequest, deps: ModelFileDeps): Promise<ModelReport> {
-  const { source, signal, sequences, context: contextSize } = request;
+  const { source, signal, sequences, context: contextSize, card } = request;
   const { headers, bytes } =
     source.kind === 'path'
       ? await readModel(source.path, deps.fs)
       : await readParts(partSources(source), (part) => readAnywhere(part, deps, signal));
-  return describeModel(headers, bytes, { sequences, contextSize, flashAttention: false }, availableMemory());
+  const wanted = { sequences, contextSize, flashAttention: false };
+  return describeModel(headers, bytes, wanted, availableMemory(), card);
 }
 
 async function readAnywhere(source: RemoteSource, deps: ModelFileDeps, signal: AbortSignal) {

@@ -13,6 +13,12 @@ const shape = {
   vocabulary: 1000,
   trainedContext: 32_768,
   fileBytes: 100 * megabyte,
+  weights: {
+    layers: Array<number>(16).fill(5 * megabyte),
+    output: 10 * megabyte,
+    isOutputShared: false,
+    largest: 10 * megabyte,
+  },
 };
 const open = { contextSize: 'auto', sequences: 4, flashAttention: false } as const;
 

@@ -1,6 +1,8 @@
+import { sum } from '../../../../base/sum.ts';
 import type { ModelShape } from '../../gguf/shape.ts';
 import type { LoadOptions } from '../../protocol.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
+import { type CardMemory, type Placement, hostNeed, placeMost, wantedLayers } from './card-memory.ts';
 
 export type WantedContext = Pick<LoadOptions, 'contextSize' | 'sequences' | 'flashAttention'>;
 type Need = WantedContext & { contextSize: number };
@@ -8,6 +10,8 @@ type Need = WantedContext & { contextSize: number };
 /** Largest context with `context: auto`, in tokens. */
 const autoMaxContext = 4096;
 const minContext = 512;
+/** With `context: auto`, a context down to this gives way to more layers on the card. */
+const minCardContext = 2048;
 const maxTokens = 2 ** 31;
 /** Bytes of a number in the key-value cache of llama.cpp. */
 const cacheNumber = 2;
@@ -16,36 +20,78 @@ const workNumber = 4;
 /** Memory of the vocabulary, the compiled code and Node. */
 export const processBytes = 128 * 1024 ** 2;
 
+/** Memory plan of a model. Sizes are bytes. */
+export interface ContextPlan {
+  /** Tokens per sequence. */
+  contextSize: number;
+  cacheBytes: number;
+  workBytes: number;
+  placement: Placement;
+  /** Reason why the model does not fit, and what would; null if it fits. */
+  misfit: string | null;
+  /** Settings with which all wanted layers would be on the cards, if they are not. */
+  cardAdvice: string[];
+}
+
 /**
- * Chooses the context size, in tokens per sequence. With `auto` it shrinks until weights, caches and work fit into `freeBytes`.
- * `misfit` says why the model does not fit and what would; null if it fits.
+ * Chooses the context size and the layers on graphics cards. With `context: auto` the context shrinks until weights, caches and
+ * work fit into the free memory, and down to 2,048 tokens until all layers fit on the cards.
+ * @param freeBytes free memory of the processor
  */
-export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number) {
+export function planContext(
+  shape: ModelShape,
+  wanted: WantedContext,
+  freeBytes: number,
+  cards?: CardMemory,
+): ContextPlan {
   const { sequences, contextSize: asked } = wanted;
-  const needs = (change: Partial<Need>): number => {
+  const placed = (change: Partial<Need>): Placement => {
     const need = { contextSize: 0, sequences, flashAttention: wanted.flashAttention, ...change };
-    return shape.fileBytes + cacheBytes(shape, need) + workBytes(shape, need);
+    const cachePerLayer = cacheBytes(shape, need) / Math.max(1, shape.layers);
+    const work = workBytes(shape, need);
+    return placeMost(shape, { cachePerLayer, work, cardWork: work - processBytes }, cards);
   };
-  const fits = (change: Partial<Need>): boolean => needs(change) <= freeBytes;
-  const contextSize = asked === 'auto' ? autoContext(shape, (size) => fits({ contextSize: size })) : asked;
+  const fits = (change: Partial<Need>): boolean => hostNeed(placed(change), cards) <= freeBytes;
+  const wantedOnCards = wantedLayers(shape, cards);
+  const isOnCards = (change: Partial<Need>): boolean =>
+    wantedOnCards > 0 && placed(change).layers === wantedOnCards && fits(change);
+  const contextSize = asked === 'auto' ? autoContext(shape, fits, isOnCards) : asked;
   const need = { ...wanted, contextSize };
-  const plan = { contextSize, cacheBytes: cacheBytes(shape, need), workBytes: workBytes(shape, need) };
+  const placement = placed(need);
+  const plan = {
+    contextSize,
+    cacheBytes: cacheBytes(shape, need),
+    workBytes: workBytes(shape, need),
+    placement,
+    cardAdvice: placement.layers < wantedOnCards ? adviceFor(isOnCards) : [],
+  };
   if (fits(need)) return { ...plan, misfit: null };
-  const fewer = largestFitting(sequences, (count) => fits({ contextSize, sequences: count }));
-  const shorter = asked === 'auto' ? 0 : largestFitting(contextSize, (size) => fits({ contextSize: size }));
-  const advice = [
-    ...(wanted.flashAttention || !fits({ contextSize, flashAttention: true })
-      ? []
-      : ['flash_attention: true']),
-    ...(fewer >= 1 ? [`sequences: ${fewer}`] : []),
-    ...(shorter >= minContext ? [`context: ${shorter}`] : []),
-  ];
+  const advice = adviceFor(fits);
   const misfit =
     `The model needs ${megabytes(shape.fileBytes)}, ${sequences} sequences of ${contextSize} tokens need ` +
     `${megabytes(plan.cacheBytes)} more and the work on them ${megabytes(plan.workBytes)}, but only ` +
-    `${megabytes(freeBytes)} of memory are free. ` +
+    `${megabytes(freeBytes)} of memory are free${besides(placement)}. ` +
     (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Use a smaller model.');
   return { ...plan, misfit };
+
+  /** Single settings with which the plan would meet a condition. */
+  function adviceFor(meets: (change: Partial<Need>) => boolean): string[] {
+    const fewer = largestFitting(sequences, (count) => meets({ contextSize, sequences: count }));
+    const shorter =
+      asked === 'auto' ? 0 : largestFitting(contextSize, (size) => meets({ contextSize: size }));
+    return [
+      ...(wanted.flashAttention || !meets({ contextSize, flashAttention: true })
+        ? []
+        : ['flash_attention: true']),
+      ...(fewer >= 1 ? [`sequences: ${fewer}`] : []),
+      ...(shorter >= minContext ? [`context: ${shorter}`] : []),
+    ];
+  }
+}
+
+function besides({ cards }: Placement): string {
+  const bytes = sum(cards);
+  return bytes > 0 ? `, besides ${megabytes(bytes)} on the graphics card` : '';
 }
 
 function cacheBytes(shape: ModelShape, { contextSize, sequences }: Need): number {
@@ -64,9 +110,14 @@ function workBytes(shape: ModelShape, { contextSize, sequences, flashAttention }
   return Math.ceil(batchSize(sequences) * (mask + 8 * shape.width + widest) * workNumber) + processBytes;
 }
 
-function autoContext({ trainedContext }: ModelShape, fits: (size: number) => boolean): number {
+type Condition = (change: { contextSize: number }) => boolean;
+
+function autoContext({ trainedContext }: ModelShape, fits: Condition, isOnCards: Condition): number {
   const usual = Math.min(trainedContext, autoMaxContext);
-  return Math.min(usual, Math.max(minContext, largestFitting(usual, fits)));
+  const onCards = largestFitting(usual, (contextSize) => isOnCards({ contextSize }));
+  if (onCards >= Math.min(usual, minCardContext)) return onCards;
+  const largest = largestFitting(usual, (contextSize) => fits({ contextSize }));
+  return Math.min(usual, Math.max(minContext, largest));
 }
 
 /** Largest number up to `limit` that fits, by binary search; 0 if none does. */

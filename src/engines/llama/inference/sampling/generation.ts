@@ -1,4 +1,4 @@
-import type { SequenceEvaluateOptions, Token } from 'node-llama-cpp';
+import type { SequenceEvaluateMetadataOptions, SequenceEvaluateOptions, Token } from 'node-llama-cpp';
 import type { ChatChoice, FinishReason } from '../../../../wire/chat/chat.ts';
 import type { Closer } from '../../grammar/closer.ts';
 import type { Delta, GenerateOptions } from '../../protocol.ts';
@@ -6,7 +6,7 @@ import type { AnswerText } from '../answer/answer-text.ts';
 import { prefillChunk } from '../scheduling/batch-gate.ts';
 import type { SequenceLease } from '../scheduling/runner.ts';
 import type { TextDecoder } from '../answer/text-decoder.ts';
-import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
+import { type LogprobOptions, needsOneProbability, tokenLogprob } from './logprobs.ts';
 
 /** Options of a request. */
 export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'priority' | 'prefix'> {
@@ -51,7 +51,7 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   const cachedTokens = await evaluatePrompt(input);
   input.onPrompt?.(cachedTokens);
   const rest = input.prompt.slice(lease.sequence.nextTokenIndex) as Token[];
-  const metadata = input.logprobs ? { probabilities: true } : {};
+  const metadata = metadataFor(input.logprobs);
   const samples: Samples = lease.sequence.evaluateWithMetadata(rest, metadata, options);
   let kept = 0;
   let ending: Ending = 'open';
@@ -60,8 +60,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
       const sample = await nextSample(input, samples);
       if (!sample) break;
       lease.signal.throwIfAborted();
-      const { token, probabilities } = sample;
+      const { token } = sample;
       const previous = generated.at(-1) ?? input.prompt.at(-1);
+      const probabilities = probabilitiesOf(sample);
       const logprob =
         probabilities && input.logprobs && tokenLogprob(token, probabilities, previous, input.logprobs);
       if (input.isEnd?.(token)) {
@@ -113,6 +114,17 @@ async function evaluatePrompt({ lease, prompt }: GenerationInput): Promise<numbe
 interface Sample {
   token: number;
   probabilities?: ReadonlyMap<number, number> | undefined;
+  /** Probability of the token. */
+  confidence?: number | undefined;
+}
+
+function metadataFor(logprobs: LogprobOptions | undefined): SequenceEvaluateMetadataOptions {
+  if (!logprobs) return {};
+  return needsOneProbability(logprobs) ? { confidence: true } : { probabilities: true };
+}
+
+function probabilitiesOf({ token, probabilities, confidence }: Sample): Sample['probabilities'] {
+  return probabilities ?? (confidence === undefined ? undefined : new Map([[token, confidence]]));
 }
 
 type Samples = AsyncGenerator<Sample, void, undefined>;

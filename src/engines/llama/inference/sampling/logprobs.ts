@@ -9,6 +9,17 @@ export interface LogprobOptions {
 }
 
 /**
+ * True if the probability of the sampled token alone is enough: no other token is reported, and no temperature has to be undone.
+ * The probabilities of all tokens take longer to pass to JavaScript than a token takes to compute.
+ */
+export function needsOneProbability({
+  top,
+  temperature,
+}: Pick<LogprobOptions, 'top' | 'temperature'>): boolean {
+  return top === 0 && (temperature === 1 || temperature <= 0);
+}
+
+/**
  * Log probabilities of a sampled token. `probabilities` are those that the sampler chose from, most likely first, after the
  * temperature and the cuts of top_k, top_p and min_p. The temperature is undone, so the results are those of the model,
  * normalized over the remaining tokens.

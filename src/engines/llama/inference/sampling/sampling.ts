@@ -24,7 +24,7 @@ export function samplingOptions(
   const options: SequenceEvaluateOptions = {
     temperature: request.temperature ?? 1,
     topP: request.top_p ?? 1,
-    topK: request.top_k ?? 0,
+    topK: topKOf(request),
     minP: request.min_p ?? 0,
     seed: run.seed,
   };
@@ -42,6 +42,14 @@ export function samplingOptions(
     presencePenalty: presence,
   };
   return options;
+}
+
+/**
+ * The library takes 0 for all tokens and sorts them, which costs most of the time of sampling; null, which its types lack, turns
+ * the step off, and undefined means 40.
+ */
+function topKOf({ top_k: topK }: Sampling): number {
+  return topK !== undefined && topK !== null && topK > 0 ? topK : (null as unknown as number);
 }
 
 function tokenBias(
