@@ -1,4 +1,5 @@
-import { type BatchingCurve, h200 } from '../test/support/batching-engine.ts';
+import { h200, largeGpu, processor } from '../test/support/batching-curves.ts';
+import type { BatchingCurve } from '../test/support/batching-server.ts';
 import {
   createWorld,
   type Line,
@@ -20,16 +21,8 @@ interface Server {
 /** Estimates, not measured: more memory for caches, and a processor that reads prompts slowly. */
 const servers: Server[] = [
   { name: 'GPU, best at 64', curve: h200, fixed: [56, 60, 64, 68, 72, 80] },
-  {
-    name: 'large GPU, best at 256',
-    curve: { ...h200, baseMs: 25, perRequestMs: 0.05, knee: 256, aboveKneeMs: 0.2, maxRunning: 512 },
-    fixed: [128, 192, 256, 288, 320],
-  },
-  {
-    name: 'processor, best at 16',
-    curve: { ...h200, baseMs: 60, perRequestMs: 4, knee: 16, aboveKneeMs: 8, readMs: 1.5 },
-    fixed: [12, 14, 16, 20, 24],
-  },
+  { name: 'large GPU, best at 256', curve: largeGpu, fixed: [128, 192, 256, 288, 320] },
+  { name: 'processor, best at 16', curve: processor, fixed: [12, 14, 16, 20, 24] },
 ];
 
 const loads = [

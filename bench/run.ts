@@ -19,6 +19,7 @@ import { limits } from './limits.ts';
 import { prefix } from './prefix.ts';
 import { processes } from './processes.ts';
 import { ramp } from './ramp.ts';
+import { rampHttp } from './ramp-http.ts';
 import { restart } from './restart.ts';
 import { scale } from './scale.ts';
 import { missed, publish } from './support/report.ts';
@@ -42,6 +43,7 @@ const workloads = [
   fleet,
   ramp,
   slowdown,
+  rampHttp,
   trouble,
   processes,
   upload,

@@ -1,4 +1,4 @@
-import { h200 } from '../test/support/batching-engine.ts';
+import { h200 } from '../test/support/batching-curves.ts';
 import { linesOf } from '../test/support/batching-load.ts';
 import {
   arrivalsOf,

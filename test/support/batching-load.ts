@@ -1,7 +1,8 @@
 import type { Engine, Pool } from '../../src/engines/engines.ts';
 import { createPool } from '../../src/engines/pool/pool.ts';
 import { silent } from '../../src/base/log.ts';
-import { type BatchingCurve, type BatchingEngine, createBatchingEngine } from './batching-engine.ts';
+import { type BatchingEngine, createBatchingEngine } from './batching-engine.ts';
+import type { BatchingCurve } from './batching-server.ts';
 import { chatRequest } from './fake-engine.ts';
 import { seededFloats } from './slot-server.ts';
 import { createVirtualTime, type VirtualTime } from './virtual-clock.ts';
@@ -89,7 +90,7 @@ export function runLimited(
   const generate: Engine['generate'] = async (request, call) => {
     const sentAt = time.elapsed;
     const answer = await engine.generate(request, call);
-    limiter.answered((time.elapsed - sentAt) / answer.usage.completion_tokens, engine.atServer + 1);
+    limiter.answered((time.elapsed - sentAt) / answer.usage.completion_tokens, engine.server.atServer + 1);
     return answer;
   };
   return runLines(

@@ -1,5 +1,5 @@
 import { Admission, type BatchFloor } from '../../src/inference/admission.ts';
-import type { BatchingCurve } from './batching-engine.ts';
+import type { BatchingCurve } from './batching-server.ts';
 import { createWorld, type Line, linesOf, requestOf, type World } from './batching-load.ts';
 import { seededFloats } from './slot-server.ts';
 
@@ -98,7 +98,7 @@ export async function runBeside({
   pool.onRoom(send);
   send();
   await time.run(time.elapsed + warmUpMs);
-  const tokensBefore = engine.tokens;
+  const tokensBefore = engine.server.tokens;
   const latencies: number[] = [];
   const from = time.elapsed;
   for (const [at, arrival] of arrivals.entries())
@@ -111,7 +111,7 @@ export async function runBeside({
         .finally(() => leave(true));
     });
   await time.run(end);
-  const tokens = engine.tokens - tokensBefore;
+  const tokens = engine.server.tokens - tokensBefore;
   const gaveWay = pool.replicas.reduce((sum, replica) => sum + replica.gaveWay, 0);
   await time.run(end + 600_000, () => latencies.filter(Boolean).length === arrivals.length);
   return { latencies, tokens, gaveWay, world };

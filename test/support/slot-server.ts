@@ -11,7 +11,10 @@ export interface SlotServer {
   drawWork?: () => number;
   /** Number of requests in slots and queue from which new ones are refused. */
   queueLimit?: number;
-  /** Milliseconds that reading an answer blocks the client, given the number of answers before; 0 if absent. */
+  /**
+   * Milliseconds that reading an answer blocks the client, given the number of answers before; 0 if absent. The client reads
+   * in turns, each with all that has arrived, and dates an answer that waited between the turn and the one before.
+   */
   readMs?: (answers: number) => number;
   /** True to refuse a request at random. */
   isSpurious?: (now: number) => boolean;
@@ -38,7 +41,8 @@ interface Request {
   ticket: SentRequest;
   /** Time at which the server answers; then, time at which the client has read the answer. */
   endsAt: number;
-  answeredAt: number;
+  /** Time from which the client dates the answer. */
+  arrivedAt: number;
 }
 
 /** Latency of a refusal in milliseconds. */
@@ -55,8 +59,11 @@ export function simulateLoad(
   const running = new Heap();
   const refused = new Heap();
   const unread = new Heap();
-  let readUntil = 0;
+  /** Ends and begin of the client's turn, if it is busy. */
+  let turn = { beganAt: 0, endsAt: 0 };
   const queue: Request[] = [];
+  /** Answers that wait for the client's next turn. */
+  const waiting: Request[] = [];
   let sent = 0;
   let done = 0;
   let busy = 0;
@@ -72,12 +79,20 @@ export function simulateLoad(
     slots: [],
     maxInFlight: [],
   };
-  const inFlight = () => running.size + queue.length + refused.size + unread.size;
+  const inFlight = () => running.size + queue.length + refused.size + waiting.length + unread.size;
   const begin = () => {
     while (queue.length > 0 && running.size < server.slots(now)) {
       const request = queue.shift()!;
       request.endsAt = now + server.serviceMs(request.work, running.size + 1);
       running.push(request);
+    }
+  };
+  const read = () => {
+    const arrivedAt = now > turn.endsAt ? now : (turn.beganAt + now) / 2;
+    turn = { beganAt: now, endsAt: now };
+    for (const request of waiting.splice(0)) {
+      turn.endsAt += server.readMs?.(done) ?? 0;
+      unread.push({ ...request, arrivedAt, endsAt: turn.endsAt });
     }
   };
   while (done < requests) {
@@ -86,7 +101,7 @@ export function simulateLoad(
         work: server.drawWork?.() ?? 1,
         ticket: limit.sent(),
         endsAt: now + refusalMs,
-        answeredAt: 0,
+        arrivedAt: 0,
       };
       sent++;
       const isTooMuch = running.size + queue.length >= (server.queueLimit ?? Infinity);
@@ -112,18 +127,16 @@ export function simulateLoad(
     }
     if (!isAnswer) {
       const request = running.pop();
-      request.answeredAt = now;
-      readUntil = Math.max(now, readUntil) + (server.readMs?.(done) ?? 0);
-      request.endsAt = readUntil;
-      unread.push(request);
+      waiting.push(request);
       begin();
+      if (now >= turn.endsAt) read();
       continue;
     }
-    const isFull = inFlight() >= limit.maxInFlight * 0.75;
-    const { ticket, work, answeredAt } = unread.pop();
+    const { ticket, work, arrivedAt } = unread.pop();
+    if (unread.size === 0 && waiting.length > 0) read();
     done++;
     if (now > 1000) served.lateAnswers++;
-    limit.answered(ticket, { at: answeredAt, work, isFull });
+    limit.answered(ticket, { at: arrivedAt, work });
     if (done % Math.ceil(requests / 100) === 0) {
       served.slots.push(limit.slots);
       served.maxInFlight.push(limit.maxInFlight);

@@ -39,9 +39,6 @@ interface Deps extends ReplicaDeps {
   onLeft: (sent: SentRequest) => void;
 }
 
-/** Share of the limit at which the load counts as full, so that latencies say something about the limit. */
-const fullShare = 0.75;
-
 /** One server of a model: its load and its limits. */
 export class Replica implements Candidate {
   readonly name: string;
@@ -316,7 +313,6 @@ export class Replica implements Candidate {
   }
 
   answered(sent: SentRequest, work: number): void {
-    const isFull = this.#inFlight + this.#others >= this.#limit.maxInFlight * fullShare;
     const { clock } = this.#deps;
     // A busy process reads answers late; at least half of the elapsed time is still attributed to the server.
     const at = Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
@@ -329,7 +325,7 @@ export class Replica implements Candidate {
     // The server was not as busy as it can be: that says nothing about its slots.
     const wasKeptDown = this.#isCapped || sent.at < this.#cappedUntil || this.#slowdown.hasKeptBack(sent.at);
     if (wasKeptDown) this.#limit.dropped(sent);
-    else this.#limit.answered(sent, { at, work, isFull });
+    else this.#limit.answered(sent, { at, work });
     this.#canary.look();
   }
 

@@ -80,9 +80,8 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
       working.splice(working.indexOf(next), 1);
       begin();
       const { of: one, sent } = next;
-      const isFull = one.inFlight + one.others >= one.limit.maxInFlight * 0.75;
       one.inFlight--;
-      one.limit.answered(sent, { at: now, work: 1, isFull });
+      one.limit.answered(sent, { at: now, work: 1 });
     } else renew(asks);
     send();
   }
@@ -94,7 +93,7 @@ describe('processes that share a server with unknown slots', () => {
     const starts = Array.from({ length: processes }, (_, at) => at * 37);
     const served = seeds.map((seed) => fillTogether(starts, 20, lognormal(50, 0.2, seed)));
     const queues = served.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
-    expect(queues[seeds.length >> 1]).toBeLessThanOrEqual(1.1);
+    expect(queues[seeds.length >> 1]).toBeLessThanOrEqual(1.25);
     expect(mean(served.map(({ busy }) => mean(busy.slice(10))))).toBeGreaterThanOrEqual(0.9);
     for (const { found } of served) expect(Math.max(...found) / Math.min(...found)).toBeLessThanOrEqual(1.3);
   });

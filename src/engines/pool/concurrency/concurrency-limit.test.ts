@@ -3,7 +3,7 @@ import { lognormal, simulateLoad } from '../../../../test/support/slot-server.ts
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 const still = () => 0;
-const answer = { at: 0, work: 1, isFull: true };
+const answer = { at: 0, work: 1 };
 
 describe('createConcurrencyLimit', () => {
   it.each([

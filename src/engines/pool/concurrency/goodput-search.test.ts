@@ -36,16 +36,16 @@ describe.each([
   it.each([
     [16, 0.96],
     [32, 0.96],
-    [64, 0.95],
+    [64, 0.96],
     [100, 0.95],
     [256, 0.92],
-    [512, 0.89],
+    [512, 0.9],
   ])('keeps %i slots used', (slots, fill) => {
     const served = steady(slots, jitter);
     expect(served.fill).toBeGreaterThanOrEqual(fill);
-    expect(served.longestQueue / slots).toBeLessThanOrEqual(slots < 50 ? 1 : 0.6);
+    expect(served.longestQueue / slots).toBeLessThanOrEqual(slots < 50 ? 0.85 : 0.6);
     expect(served.slots.at(-1)! / slots).toBeGreaterThanOrEqual(0.8);
-    expect(served.slots.at(-1)! / slots).toBeLessThanOrEqual(slots < 50 ? 1.6 : 1.3);
+    expect(served.slots.at(-1)! / slots).toBeLessThanOrEqual(1.3);
   });
 
   it('never queues much more than the slots, whatever their number', () => {
@@ -53,22 +53,22 @@ describe.each([
       const slots = 16 + index * 3;
       return steady(slots, jitter).longestQueue / slots;
     });
-    expect(Math.max(...queues)).toBeLessThanOrEqual(1.6);
+    expect(Math.max(...queues)).toBeLessThanOrEqual(1.3);
     expect(queues.filter((queue) => queue > 0.75).length).toBeLessThanOrEqual(queues.length / 10);
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7])('comes down to few slots: %i', (slots) => {
     const served = steady(slots, jitter, Math.max(slots * rounds, 640));
     expect(served.fill).toBeGreaterThanOrEqual(0.93);
-    expect(served.slots.at(-1)).toBeLessThanOrEqual(slots + Math.max(4, slots / 4));
+    expect(served.slots.at(-1)).toBeLessThanOrEqual(slots + Math.max(2, slots / 4));
   });
 });
 
 describe('slots of a server with lognormal times', () => {
   it.each([
-    { slots: 16, seeds: 20, atMean: 0.95, atWorst: 0.7, queue: 1.5 },
-    { slots: 64, seeds: 20, atMean: 0.94, atWorst: 0.85, queue: 0.65 },
-    { slots: 200, seeds: 8, atMean: 0.89, atWorst: 0.85, queue: 0.5 },
+    { slots: 16, seeds: 20, atMean: 0.94, atWorst: 0.8, queue: 1.2 },
+    { slots: 64, seeds: 20, atMean: 0.94, atWorst: 0.85, queue: 0.5 },
+    { slots: 200, seeds: 8, atMean: 0.92, atWorst: 0.85, queue: 0.5 },
   ])('keeps $slots used', ({ slots, seeds, atMean, atWorst, queue }) => {
     const all = Array.from({ length: seeds }, (_, seed) =>
       serveUntold(slots * rounds, { slots: () => slots, serviceMs: lognormal(50, 0.6, seed) }),
@@ -79,7 +79,7 @@ describe('slots of a server with lognormal times', () => {
     expect(queues[seeds >> 1]).toBeLessThanOrEqual(queue);
     const found = all.map((one) => one.slots.at(-1)! / slots);
     expect(mean(found)).toBeGreaterThan(0.9);
-    expect(mean(found)).toBeLessThan(slots < 50 ? 2.2 : 1.3);
+    expect(mean(found)).toBeLessThan(slots < 50 ? 1.7 : 1.3);
     if (slots >= 50)
       expect(found.filter((one) => one < 0.8 || one > 1.4).length).toBeLessThanOrEqual(seeds / 5);
   });
@@ -92,7 +92,7 @@ describe('slots of a server with answers of two kinds', () => {
       const timeOf = () => (random() < 0.2 ? 300 : 30) * (0.95 + 0.1 * random());
       return serveUntold(slots * rounds, { slots: () => slots, serviceMs: timeOf }).fill;
     });
-    expect(mean(fills)).toBeGreaterThanOrEqual(slots < 100 ? 0.88 : 0.84);
+    expect(mean(fills)).toBeGreaterThanOrEqual(slots < 100 ? 0.88 : 0.85);
     expect(Math.min(...fills)).toBeGreaterThanOrEqual(0.8);
   });
 });
@@ -103,9 +103,9 @@ describe('slots of a server whose answers wait here to be read', () => {
 
   it.each([
     { slots: 16, sigma: 0.05, fill: 0.98 },
-    { slots: 64, sigma: 0.05, fill: 0.95 },
-    { slots: 64, sigma: 0.6, fill: 0.88 },
-    { slots: 100, sigma: 0.6, fill: 0.85 },
+    { slots: 64, sigma: 0.05, fill: 0.94 },
+    { slots: 64, sigma: 0.6, fill: 0.92 },
+    { slots: 100, sigma: 0.6, fill: 0.91 },
   ])('are not thought to be more: $slots, sigma $sigma', ({ slots, sigma, fill }) => {
     const all = Array.from({ length: 20 }, (_, seed) =>
       serveUntold(slots * rounds, { slots: () => slots, serviceMs: lognormal(50, sigma, seed), readMs }),
@@ -159,15 +159,15 @@ describe('slots that change', () => {
       slots: (now) => (now < 60 * 50 ? before : after),
       serviceMs: () => 50,
     });
-    expect(served.fill).toBeGreaterThanOrEqual(0.88);
+    expect(served.fill).toBeGreaterThanOrEqual(0.9);
     expect(served.slots.at(-1)! / after).toBeGreaterThanOrEqual(0.8);
-    expect(served.slots.at(-1)! / after).toBeLessThanOrEqual(1.7);
+    expect(served.slots.at(-1)! / after).toBeLessThanOrEqual(1.5);
   });
 
   it.each([
     { before: 16, after: 128, fill: 0.82 },
-    { before: 32, after: 256, fill: 0.85 },
-    { before: 64, after: 400, fill: 0.8 },
+    { before: 32, after: 256, fill: 0.79 },
+    { before: 64, after: 400, fill: 0.82 },
   ])('are soon used when many are added: from $before to $after', ({ before, after, fill }) => {
     const served = serveUntold(before * 60 + after * 100, {
       slots: (now) => (now < 60 * 50 ? before : after),
@@ -184,7 +184,7 @@ describe('slots that change', () => {
       const sent = finder.sent();
       // Whatever a lone request takes.
       now += request < 1000 ? 50 : 500;
-      finder.answered(sent, { at: now, work: 1, isFull: false }, Number.POSITIVE_INFINITY);
+      finder.answered(sent, { at: now, work: 1 }, Number.POSITIVE_INFINITY);
     }
     expect(finder).toMatchObject({ limit: 8 });
   });

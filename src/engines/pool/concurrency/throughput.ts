@@ -1,3 +1,12 @@
+/** An answer, with the number of requests at the server meanwhile. */
+export interface MeasuredAnswer {
+  ms: number;
+  work: number;
+  inFlight: number;
+  /** Time including the wait until this process read the answer; scales `inFlight` down. */
+  totalMs: number;
+}
+
 /** Throughput of a server with so many requests in flight. */
 export interface Throughput {
   /** Mean number of requests at the server. */
@@ -6,13 +15,15 @@ export interface Throughput {
   mean: Pace;
   /** Pace that 30 % of the answers undercut. */
   quick: Pace;
-  /** Relative standard deviation of single answers. */
+  /** Relative standard deviation of single answers. Longer answers to more work add none. */
   spread: number;
   /** Number of answers. */
   count: number;
+  /** Share of the time in flight that the requests spent at the server, and not waiting to be read here. */
+  serverShare: number;
 }
 
-export interface Pace {
+interface Pace {
   ms: number;
   /** Relative standard error. */
   error: number;
@@ -23,22 +34,67 @@ export interface Pace {
  * longest of them say least.
  */
 const mixedSpread = 0.4;
+const quantile = 0.3;
+/** Correction for samples this small, which underestimate their own spread, and the size from which every kind of answer is included. */
+const samples = { small: 4, representative: 64 } as const;
 /** Share of the additional requests that must show as additional throughput. */
 const minGain = 0.33;
-/** Relative difference below which paces are merged; more would hide a queue that grows slowly. */
-const equalWithin = 0.03;
+
+/** @param answers at least one */
+export function throughputOf(answers: readonly MeasuredAnswer[]): Throughput {
+  const count = answers.length;
+  let [ms, totalMs, inFlight] = [0, 0, 0];
+  for (const answer of answers) {
+    ms += answer.ms;
+    totalMs += answer.totalMs;
+    inFlight += answer.totalMs === 0 ? answer.inFlight : (answer.inFlight * answer.ms) / answer.totalMs;
+  }
+  const { spread, ...mean } = meanPace(answers);
+  const serverShare = totalMs === 0 ? 1 : ms / totalMs;
+  return {
+    inFlight: inFlight / count,
+    mean,
+    quick: quickPace(answers, mean.error),
+    spread,
+    count,
+    serverShare,
+  };
+}
+
+export function meanPace(answers: readonly MeasuredAnswer[]): Pace & { spread: number } {
+  const count = answers.length;
+  let [ms, work, squares] = [0, 0, 0];
+  for (const answer of answers) {
+    ms += answer.ms;
+    work += answer.work;
+  }
+  const pace = ms / work;
+  for (const answer of answers) squares += (answer.ms - pace * answer.work) ** 2;
+  const spread = Math.sqrt(squares * count) / ms;
+  return { ms: pace, error: (spread / Math.sqrt(count)) * (1 + samples.small / count), spread };
+}
+
+/** The error comes from the ranks within one standard deviation. @param least error of samples without every kind of answer */
+function quickPace(answers: readonly MeasuredAnswer[], least: number): Pace {
+  const sorted = answers.map(({ ms, work }) => ms / work).toSorted((a, b) => a - b);
+  const last = sorted.length - 1;
+  const at = (rank: number) => sorted[Math.max(0, Math.min(last, Math.round(rank)))]!;
+  const deviation = Math.sqrt(sorted.length * quantile * (1 - quantile));
+  const ms = at(quantile * last);
+  const spread = (at(quantile * last + deviation) - at(quantile * last - deviation)) / 2 / ms;
+  const error = spread * (1 + samples.small / sorted.length);
+  return { ms, error: sorted.length >= samples.representative ? error : Math.max(error, least) };
+}
 
 /** Throughput of `to` relative to `from` by Little's law, with its doubt, and its requests in flight. */
 export function compare(from: Throughput, to: Throughput) {
   const by = Math.max(from.spread, to.spread) < mixedSpread ? 'mean' : 'quick';
   const more = to.inFlight / from.inFlight;
   const change = from[by].ms / to[by].ms;
-  return {
-    more,
-    change,
-    gain: more * change,
-    doubt: more * change * Math.hypot(from[by].error, to[by].error),
-  };
+  // The spread that comes with more requests is that of their queue.
+  const own = by === 'mean' && from.spread < to.spread ? from.spread / to.spread : 1;
+  const doubt = more * change * Math.hypot(from[by].error, to[by].error * own);
+  return { more, change, gain: more * change, doubt };
 }
 
 /** Gain that makes more requests worth it. */
@@ -49,13 +105,6 @@ export function neededGain(more: number): number {
 /** Number of requests at which throughput stops growing: from `low` on in proportion, up to that of `high`. */
 export function knee(low: Throughput, high: Throughput): number {
   return low.inFlight * Math.max(1, compare(low, high).gain);
-}
-
-/** The later measurement; with the answers of the earlier one, too, where requests did not become slower. */
-export function merge(before: Throughput, after: Throughput): Throughput {
-  const { change, gain, doubt } = compare(before, after);
-  if (Math.abs(change - 1) > Math.max(equalWithin, doubt / gain)) return after;
-  return { ...pool(before, after), inFlight: after.inFlight };
 }
 
 /** Both measurements as one. */
@@ -73,5 +122,12 @@ export function pool(a: Throughput | null, b: Throughput): Throughput {
     quick: pace(a.quick, b.quick),
     spread: mean(a.spread, b.spread),
     count,
+    serverShare: mean(a.serverShare, b.serverShare),
   };
+}
+
+/** The higher of both throughputs, because pauses of this process lower them; both as one where answers differ by themselves. */
+export function best(a: Throughput | null, b: Throughput): Throughput {
+  if (!a || Math.max(a.spread, b.spread) >= mixedSpread) return pool(a, b);
+  return a.inFlight / a.mean.ms > b.inFlight / b.mean.ms ? a : b;
 }

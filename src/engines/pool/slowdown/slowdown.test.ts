@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BatchingCurve, h200 } from '../../../../test/support/batching-engine.ts';
+import { h200 } from '../../../../test/support/batching-curves.ts';
+import type { BatchingCurve } from '../../../../test/support/batching-server.ts';
 import { linesOf } from '../../../../test/support/batching-load.ts';
 import { arrivalsOf, type Presence, runBeside } from '../../../../test/support/batching-presence.ts';
 import { chatRequest, chatResponse, createFakeEngine } from '../../../../test/support/fake-engine.ts';
@@ -45,7 +46,11 @@ describe('batches beside interactive requests', () => {
   );
 
   it('lose nothing on a server with slots', async () => {
-    const slots = { ...h200, perRequestMs: 0, aboveKneeMs: 0, readMs: 0, maxRunning: 64 };
+    const steps: BatchingCurve['steps'] = [
+      [1, 12],
+      [64, 12],
+    ];
+    const slots = { ...h200, steps, readMs: 0, maxRunning: 64 };
     const { slowdown, throughput } = await compare(slots, 96, 1.3);
     expect(slowdown.limited).toBeLessThanOrEqual(slowdown.full * 1.05);
     expect(throughput).toBeGreaterThanOrEqual(0.97);
