@@ -42,13 +42,13 @@ export interface PostgresCosts {
 /** Tokens of a line: the average of its answer, and the estimate that the server makes of it. */
 export const lineShape = { outputTokens: 400, estimatedOutput: 512 } as const;
 
-/** The leases are measured with six models; `docs/scale.md` tells how. */
+/** `docs/scale.md` tells how the leases are measured. */
 export const measuredCosts: PostgresCosts = {
   cores: 8,
   roundTripMs: 1,
   lookMs: 0.5,
   claimMs: 5,
-  lease: { ms: 0.5, modelMs: 0.12, processMs: 0.0045 },
+  lease: { ms: 0.5, modelMs: 0.03, processMs: 0.0017 },
   record: { ms: 0.6, lineMs: 0.06 },
 };
 

@@ -75,6 +75,22 @@ describe('trips to the database', () => {
     expect(await recordInto(128)).toBe(one);
   });
 
+  test('renewing the leases of many models takes as many as renewing one', async () => {
+    const renew = async (models: number) => {
+      const request = { limit: 8, wants: 4, inFlight: 1 };
+      const asks = Object.fromEntries(Array.from({ length: models }, (_, n) => [`m${n}`, request]));
+      const call = () => store.workers.leaseSlots('w', asks, start);
+      await call();
+      trips = 0;
+      const shares = await call();
+      expect(Object.values(shares).map(({ lines }) => lines)).toEqual(Array(models).fill(4));
+      return trips;
+    };
+    expect(await renew(1)).toBe(2);
+    expect(await renew(32)).toBe(2);
+    expect(await renew(0)).toBe(0);
+  });
+
   test('a claim reads as many rows among many orgs as among few', async () => {
     const costOf = async (model: string, orgs: number) => {
       for (let n = 0; n < orgs; n++)
