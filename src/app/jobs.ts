@@ -53,15 +53,6 @@ export function createJobEngines(
     return createFolderStorage({ folder: join(ownFolder, name), mode: 0o700 });
   }
 
-  function runnerOf({ runner, folder }: JobEngineConfig, name: string): JobRunner {
-    if (runner.kind === 'ray') {
-      const { runtimeEnv, ...rest } = runner;
-      return createRayRunner({ ...rest, submission: { runtime_env: runtimeEnv }, clock: deps.clock });
-    }
-    const stateFolder = (job: string) => join(folder ?? ownFolder, name, job);
-    return createCommandRunner({ ...runner, stateFolder, commands });
-  }
-
   return {
     start: async () => (await client)?.open(),
     stop: async () => (await client)?.close(),
@@ -78,7 +69,11 @@ export function createJobEngines(
         serves: serves ?? undefined,
         inputs,
         storage: await storageOf(name, folder),
-        runner: runnerOf(engine, name),
+        runner: createRunner(engine.runner, {
+          clock: deps.clock,
+          commands,
+          stateFolder: (job) => join(folder ?? ownFolder, name, job),
+        }),
         maxLines: lines,
         maxJobs: jobs,
         waitMs,
@@ -87,6 +82,22 @@ export function createJobEngines(
       });
     },
   };
+}
+
+export interface RunnerDeps {
+  clock: Clock;
+  commands: Commands;
+  /** Folder for the state of a job. */
+  stateFolder: (job: string) => string;
+}
+
+export function createRunner(
+  runner: JobEngineConfig['runner'],
+  { clock, commands, stateFolder }: RunnerDeps,
+): JobRunner {
+  if (runner.kind === 'command') return createCommandRunner({ ...runner, stateFolder, commands });
+  const { runtimeEnv, ...rest } = runner;
+  return createRayRunner({ ...rest, submission: { runtime_env: runtimeEnv }, clock });
 }
 
 /** Name of a model's folder: its id, and a hash where the id has characters that paths and URLs may change. */

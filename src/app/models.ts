@@ -13,6 +13,7 @@ import {
   type ModelConfig,
   type OpenAiEngineConfig,
   type ReplicaConfig,
+  type JobEngineConfig,
   serverName,
 } from '../core/config.ts';
 import type { Examination } from '../core/examination.ts';
@@ -228,25 +229,36 @@ function upstreamOptions(
   };
 }
 
-/** One replica of a configured model with the report on it. */
+/** One server of a configured model, or what runs its jobs, with the report on it. */
 export interface ExaminedServer {
   model: string;
-  engine: OpenAiEngineConfig;
-  replica: ReplicaConfig;
+  server: string;
+  engine: OpenAiEngineConfig | JobEngineConfig;
+  /** Null for jobs. */
+  replica: ReplicaConfig | null;
   examination: Examination;
 }
 
-/** Examines every configured upstream replica, for `offpeak doctor`. Reports are in the order of the configuration. */
+/** Examines every configured upstream replica and runner of jobs, for `offpeak doctor`. Reports are in the order of the configuration. */
 export async function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
   const { examineUpstream } = await import('../engines/upstream/doctor/examine.ts');
   const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom) };
   const examined = config.models.flatMap((model) => {
     const { engine } = model;
+    if (engine.kind === 'job') return [examineRunnerOf(model.id, engine)];
     if (engine.kind !== 'openai') return [];
     return engine.replicas.map(async (replica) => {
       const options = { ...parts, ...upstreamOptions(model, engine, replica) };
-      return { model: model.id, engine, replica, examination: await examineUpstream(options, how) };
+      const examination = await examineUpstream(options, how);
+      return { model: model.id, server: serverName(replica), engine, replica, examination };
     });
   });
   return Promise.all(examined);
+}
+
+async function examineRunnerOf(model: string, engine: JobEngineConfig): Promise<ExaminedServer> {
+  const { examineJobs } = await import('./examine-jobs.ts');
+  const { runner } = engine;
+  const server = runner.kind === 'ray' ? new URL(runner.address).host : runner.command[0]!;
+  return { model, server, engine, replica: null, examination: await examineJobs(engine) };
 }

@@ -12,7 +12,7 @@ export interface Examination {
 
 export interface Finding {
   about:
-    | Words<'connection models slots chat json_schema logprobs messages responses completions'>
+    | Words<'connection models slots chat json_schema logprobs messages responses completions runner folder'>
     | DirectKind
     | 'tool call';
   /** `ours`: works because Offpeak emulates it. */
@@ -21,5 +21,5 @@ export interface Finding {
   summary: string;
   advice?: string;
   /** Configuration key to change. */
-  key?: 'url' | 'api_key' | 'model' | 'ca' | 'capabilities' | 'serves';
+  key?: Words<'url api_key model ca capabilities serves address command status cancel folder'>;
 }

@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -163,6 +164,71 @@ describe('offpeak doctor', () => {
     } finally {
       await store.close();
     }
+  });
+
+  describe('of models that run as jobs', () => {
+    const configureJobs = (keys: Record<string, unknown>) =>
+      writeFileSync(
+        join(cwd, 'offpeak.yaml'),
+        `models:\n  - id: big\n    engine:\n      kind: job\n${Object.entries(keys)
+          .map(([key, value]) => `      ${key}: ${JSON.stringify(value)}\n`)
+          .join('')}`,
+      );
+
+    it('finds the program of the command, and a folder that can be written', async () => {
+      configureJobs({ run: 'command', command: ['sh', '-c', 'true'], folder: join(cwd, 'shared/jobs') });
+      const { code, out } = await doctor();
+      expect(out).toContain('big at sh (jobs, command)');
+      expect(out).toMatch(/ok +runner +sh can be run\n/);
+      expect(out).toMatch(/ok +folder +files can be written to .*shared\/jobs\n/);
+      expect(code).toBe(0);
+    });
+
+    it('reports missing programs and a folder that cannot be written, with their places', async () => {
+      writeFileSync(join(cwd, 'a-file'), '');
+      const [command, status] = [['no-such-sbatch'], ['no-such-squeue']];
+      configureJobs({ run: 'command', command, status, folder: join(cwd, 'a-file/jobs') });
+      const { code, out } = await doctor();
+      expect(out).toMatch(
+        /fault +runner +.*offpeak\.yaml:6: models\[0\]\.engine\.command: There is no program no-such-sbatch to start jobs with/,
+      );
+      expect(out).toMatch(
+        /fault +runner +.*offpeak\.yaml:7: .*There is no program no-such-squeue for the status/,
+      );
+      expect(out).toMatch(/fault +folder +.*offpeak\.yaml:8: .*a-file is not a folder/);
+      expect(code).toBe(5);
+    });
+
+    it('asks a Ray cluster for its version, and starts no job', async () => {
+      const paths: string[] = [];
+      const cluster = createHttpServer((request, response) => {
+        paths.push(`${request.method} ${request.url}`);
+        response.end('{"version":"4"}');
+      });
+      await new Promise<void>((resolve) => {
+        cluster.listen(0, '127.0.0.1', resolve);
+      });
+      const address = `http://127.0.0.1:${(cluster.address() as AddressInfo).port}`;
+      configureJobs({ run: 'ray', address, entrypoint: 'python batch.py' });
+      const { code, out } = await doctor();
+      expect(out).toMatch(/ok +runner +the cluster takes jobs\n/);
+      expect([code, paths]).toEqual([0, ['GET /api/version']]);
+      cluster.closeAllConnections();
+      await new Promise((resolve) => {
+        cluster.close(resolve);
+      });
+      const gone = await doctor('--json');
+      expect(JSON.parse(gone.out)).toMatchObject([
+        {
+          model: 'big',
+          server: new URL(address).host,
+          flavor: 'jobs, ray',
+          reachable: false,
+          findings: [{ about: 'runner', verdict: 'fault', message: expect.stringContaining('ECONNREFUSED') }],
+        },
+      ]);
+      expect(gone.code).toBe(5);
+    });
   });
 
   it('sends no generation requests with --no-generate', async () => {

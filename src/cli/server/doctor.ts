@@ -3,7 +3,7 @@ import type { ExaminedServer } from '../../app/models.ts';
 import { formatProblem } from '../../config/source-value.ts';
 import { locationOf } from '../../config/context.ts';
 import type { Config } from '../../config.ts';
-import { serverName, blobStoreName } from '../../core/config.ts';
+import { blobStoreName } from '../../core/config.ts';
 import type { Finding } from '../../core/examination.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -43,7 +43,7 @@ export async function runDoctor(cli: Cli, config: Config, options: DoctorOptions
   else for (const server of servers) showServer(server, options, terminal);
   if (!options.json && servers.length === 0)
     terminal.print(
-      `No model uses an upstream server. To examine model files: ${terminal.self.command} models inspect.`,
+      `No model uses an upstream server or jobs. To examine model files: ${terminal.self.command} models inspect.`,
     );
   if (!options.json) {
     for (const { model, server, findings } of cards)
@@ -87,10 +87,10 @@ function showFindings(
 }
 
 function showServer(server: ExaminedServer, { faultsOnly = false }: DoctorOptions, terminal: Terminal): void {
-  const { model, replica, examination } = server;
+  const { model, server: name, examination } = server;
   const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
   const verdict = shown.length === 0 ? ': ok' : '';
-  const title = `${model} at ${serverName(replica)} (${examination.flavor})${verdict}`;
+  const title = `${model} at ${name} (${examination.flavor})${verdict}`;
   terminal.print(terminal.paint('bold', cleanLine(title)));
   for (const finding of shown)
     showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.summary, terminal);
@@ -116,16 +116,17 @@ function problemText({ engine, replica }: ExaminedServer, finding: Finding): str
   const { advice: hint = null, key } = finding;
   // The text of a server may end with a period, and the hint follows as a sentence.
   const summary = hint === null ? finding.summary : finding.summary.replace(/\.+$/, '');
-  const at = key && (locationOf(replica, key) ?? locationOf(engine, key) ?? locationOf(engine, ''));
+  const at =
+    key && ((replica && locationOf(replica, key)) ?? locationOf(engine, key) ?? locationOf(engine, ''));
   if (!at) return hint === null ? summary : `${summary}. ${hint}`;
   return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${summary}`, hint });
 }
 
 function toJson(server: ExaminedServer) {
-  const { model, replica, examination } = server;
+  const { model, server: name, examination } = server;
   return {
     model,
-    server: serverName(replica),
+    server: name,
     flavor: examination.flavor,
     reachable: examination.isReachable,
     findings: examination.findings.map((finding) => ({
