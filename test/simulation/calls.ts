@@ -108,12 +108,12 @@ export class Calls {
     return true;
   }
 
-  /** Records a request to an engine. The process learns its outcome before the line does. */
-  asked(process: SimProcess, model: string): RequestOutcome {
+  /** Records a request to an engine. The process learns its outcome before the line does. Chats come in bursts, with no back-off. */
+  asked(process: SimProcess, model: string, isLine: boolean): RequestOutcome {
     const lane = laneOf(process, model);
     const begunAt = this.#now;
     const refusedAt = this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY;
-    if (begunAt - refusedAt < probeMs && (this.#refusals.get(lane) ?? 0) >= probes)
+    if (isLine && begunAt - refusedAt < probeMs && (this.#refusals.get(lane) ?? 0) >= probes)
       this.#world.observer.fail(`${lane} gets a request ${begunAt - refusedAt} ms after the engine refused`);
     return {
       answered: () => {

@@ -65,8 +65,12 @@ function troubled(world: World, process: SimProcess, model: string, engine: Engi
     if (refusal && refusal.until > world.time.elapsed) throw outage(refusal.how, refusal.retryAfter);
   };
   const through = <T>(work: () => Promise<T>) => world.gatewayOf(model)?.pass(world.time, work) ?? work();
-  const watched = async <T>(text: string, { signal }: EngineCall, work: () => Promise<T>): Promise<T> => {
-    const asked = world.calls.asked(process, model);
+  const watched = async <T>(
+    text: string,
+    { signal, line }: EngineCall,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    const asked = world.calls.asked(process, model, line !== undefined);
     let isThere = false;
     try {
       requireThere();
