@@ -60,7 +60,7 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     await keepsGuarantees(seed, options);
   });
 
-  it.each([1, 26])('answers single requests once, beside batches, seeds from %i', async (start) => {
+  it.each([1, 26, 76])('answers single requests once, beside batches, seeds from %i', async (start) => {
     for (let seed = start; seed < start + perTest; seed++) {
       const options = { singles: 5 };
       await keepsGuarantees(seed, options);
