@@ -48,12 +48,11 @@ export interface Measured {
 
 /**
  * By source: factor of a step that slowed nothing down, requests in flight for a number of slots, measurements of a limit near
- * the best one, size of a trial, and factor of the next one while nothing slows down. Overshooting costs little with canaries,
- * which show it at once.
+ * the best one, and size of a trial. Overshooting costs little with canaries, which show it at once.
  */
 const settings = {
-  answers: { free: 1.4, room: (slots: number) => (slots * 9) / 8, times: 1, trial: 1 / 8, growth: 1.4 },
-  canary: { free: 2, room: (slots: number) => slots + 1, times: 3, trial: 1 / 16, growth: 9 / 8 },
+  answers: { free: 1.4, room: (slots: number) => (slots * 9) / 8, times: 1, trial: 1 / 8 },
+  canary: { free: 2, room: (slots: number) => slots + 1, times: 3, trial: 1 / 16 },
 } as const;
 /** Factors of a climb: the first, the others, those near the best limit, and the first one down from there; `big` needs care. */
 const climb = { first: 3, usual: 1.4, min: 1.08, careful: 9 / 8, check: 7 / 8, big: 2 } as const;
@@ -156,7 +155,7 @@ function review(
 function judgeTrial(trial: Phase & { kind: 'trial' }, measured: Measured, findings: Findings): Step {
   const { held, known } = trial;
   const { limit, seen, ceiling } = measured;
-  const { growth, trial: by } = settings[findings.source ?? 'answers'];
+  const { trial: by } = settings[findings.source ?? 'answers'];
   const isUp = limit > held;
   const { gain, more, doubt } = compare(known, seen);
   if (isUnclear(measured, gain - (isUp ? neededGain(more) : minKept), doubt)) return 'more';
@@ -168,7 +167,7 @@ function judgeTrial(trial: Phase & { kind: 'trial' }, measured: Measured, findin
   if (!isKept) return hold(held, known);
   if (!isUp) return hold(limit, seen);
   // The server may have many more slots by now.
-  const factor = gain >= 1 + gains.some * (more - 1) ? growth : 1 + by;
+  const factor = gain >= 1 + gains.some * (more - 1) ? climb.usual : 1 + by;
   const next = Math.min(Math.ceil(limit * factor), ceiling);
   if (next <= limit) return hold(limit, seen);
   return { phase: { kind: 'trial', held: limit, known: seen }, limit: next };
