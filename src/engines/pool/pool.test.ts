@@ -376,6 +376,30 @@ describe('createPool', () => {
     expect(pool.capabilities.jsonSchema).toBe('none');
   });
 
+  it('uses a server at its full pace once it no longer refuses every trial', async () => {
+    const one = server(1);
+    poolOf([one]);
+    const busyNow = new ApiError('engine_overloaded', 'Busy.', { blame: unavailable, retryAfter: 1 });
+    const send = async (land: () => void) => {
+      const sent = settled(pool.generate(chatRequest(), { ...forever, priority: 'batch' }));
+      await turn();
+      land();
+      return sent;
+    };
+    await send(() => one.open[0]!.answer());
+    for (let refused = 0; refused < 30; refused++) {
+      await send(() => one.open[0]?.fail(busyNow));
+      await clock.advance(2_000);
+    }
+    one.tried = async () => {};
+    let answered = 0;
+    for (let n = 0; n < 10; n++) {
+      void send(() => one.open[0]?.answer()).then((outcome) => (answered += outcome === 'answered' ? 1 : 0));
+      await clock.advance(1_000);
+    }
+    expect(answered).toBe(10);
+  });
+
   describe('F18: a server with a retry-after of a day', () => {
     const minute = 60_000;
     const day = new ApiError('engine_overloaded', 'Too much.', { blame: unavailable, retryAfter: 86_400 });

@@ -336,7 +336,10 @@ export class Replica implements Candidate {
 
   /** Sends a minimal request in place of a line. @returns the server's failure; null where it works again */
   async tryOut(sent: SentRequest, slackMs: number | undefined): Promise<ApiError | null> {
+    // The minimal request takes the line's turn. Where it is refused, the rate of the server permitted none.
+    this.#rate.refused(sent.at);
     const error = await this.health.tryOut(slackMs);
+    if (!error) this.#rate.sent();
     if (this.#trial === sent) this.#trial = null;
     return error;
   }
@@ -349,12 +352,14 @@ export class Replica implements Candidate {
     const { scope, certain, retry } = error.blame;
     if (scope === 'request') return retry ? undefined : this.health.responded();
     if (error.code === 'engine_overloaded') {
+      // The rate of the server did not permit it, even if the request is at fault.
+      if (error.retryAfter) this.#rate.refused(sent.at);
       // A refusal carries no signal if the server works on other requests and has no known rate limit.
       const works = !isTrial && this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
       if (works && this.#refusals.spend()) return;
       // A line that is refused alone, or again, says nothing about the server's slots.
       const isLineFault = isLine && scope === 'replica' && (isRepeat || this.#inFlight === 0);
-      if (!isLineFault) this.#refused(sent, error);
+      if (!isLineFault) this.#refused(sent);
     }
     // A request that is refused and retried at once would keep the server from its trial.
     if (!certain && !isTrial && this.health.breaker.state !== 'up') return;
@@ -363,12 +368,11 @@ export class Replica implements Candidate {
     if (!certain) this.health.probeOnce();
   }
 
-  /** Handles a refusal for too many concurrent requests, or for exceeding a rate: a `retry-after` below the limit shows a rate. */
-  #refused(sent: SentRequest, { retryAfter }: ApiError): void {
+  /** Handles a refusal for too many concurrent requests. A server with a rate refuses for exceeding that. */
+  #refused(sent: SentRequest): void {
+    if (this.#rate.isKnown) return;
     // Requests sent earlier were at the server already; a slot freed since may be refused as well.
-    const accepted = Math.min(sent.inFlight - 1, this.#inFlight + this.#others);
-    if (!this.#rate.isKnown) this.#limit.refused(accepted);
-    if (retryAfter) this.#rate.refused(sent.at);
+    this.#limit.refused(Math.min(sent.inFlight - 1, this.#inFlight + this.#others));
   }
 
   /** Handles a call that its caller gave up. */
