@@ -615,6 +615,8 @@ describe('inspecting', () => {
         cache: 2 * (64 + 64) * 2 * 4 * 4096,
         // A batch of 516 tokens: mask, vectors and the scores of four heads, in four bytes each.
         work: 516 * (4096 + 8 * 64 + 4 * 4096) * 4 + 128 * 1024 ** 2,
+        card: null,
+        note: null,
         misfit: null,
       },
     });
