@@ -161,8 +161,9 @@ describe('POST /v1/messages', () => {
     for (const stream of [false, true]) {
       const { status, json } = await post({ ...asked, stream });
       expect(status).toBe(422);
-      expect(json.error).toMatchObject({ type: 'invalid_request_error', param: 'tools[0].input_schema' });
-      expect(json.message).toMatch(/^tools\[0\]\.input_schema: /);
+      const param = 'tools[0].input_schema#/properties';
+      expect(json.error).toMatchObject({ type: 'invalid_request_error', param });
+      expect(json.message).toMatch(/^tools\[0\]\.input_schema#\/properties: /);
     }
     expect((await post([])).status).toBe(422);
     expect(
