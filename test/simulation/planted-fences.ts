@@ -22,10 +22,7 @@ export const plantedFences: Record<string, Plant> = {
   'a leased chunk can be claimed': inSql(
     'batches.claim',
     ["AND state = 'ready'", "AND state IN ('ready', 'leased')"],
-    [
-      "AND c.state = 'ready' AND c.seq > 0 AND (SELECT b.expires_at",
-      "AND c.state IN ('ready', 'leased') AND c.seq > 0 AND (SELECT b.expires_at",
-    ],
+    ["c.org_id = ? AND c.state = 'ready'", "c.org_id = ? AND c.state IN ('ready', 'leased')"],
   ),
   'a claim returns lines that have a result': inSql('batches.claim', noneRecorded),
   'kills are not counted': inSql('workers.reap', ['kills = kills + 1', 'kills = kills']),
