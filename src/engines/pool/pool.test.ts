@@ -387,7 +387,7 @@ describe('createPool', () => {
       return sent;
     };
     await send(() => one.open[0]!.answer());
-    for (let refused = 0; refused < 30; refused++) {
+    for (let trial = 0; trial < 30; trial++) {
       await send(() => one.open[0]?.fail(busyNow));
       await clock.advance(2_000);
     }
