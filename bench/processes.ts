@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url';
-import { type PostgresServer, startPostgres } from '../test/support/postgres.ts';
+import { startPostgres } from '../test/support/postgres.ts';
 import { batchFile, multipart } from './support/batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { firstLine, loadAverage, start } from './support/processes.ts';
+import { loadAverage } from './support/processes.ts';
+import { recordedASecond } from './support/recorded-a-second.ts';
 import type { Report, Workload } from './support/report.ts';
 import { measureRounds } from './support/rounds.ts';
 import { runBatch } from './support/run-batch.ts';
@@ -90,13 +90,6 @@ async function recordedDurably(): Promise<number> {
   } finally {
     await postgres.stop();
   }
-}
-
-async function recordedASecond(postgres: PostgresServer): Promise<number> {
-  const database = await postgres.createDatabase();
-  const file = fileURLToPath(new URL('support/recorders.ts', import.meta.url));
-  const line = await firstLine(start('target', process.execPath, [file, database]));
-  return (JSON.parse(line) as { rowsPerSecond: number }).rowsPerSecond;
 }
 
 async function cpuUsOf(servers: readonly Offpeak[]): Promise<number> {

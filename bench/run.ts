@@ -11,6 +11,7 @@ import { engine } from './engine.ts';
 import { fleet } from './fleet.ts';
 import { flex } from './flex.ts';
 import { growth } from './growth.ts';
+import { cluster } from './cluster.ts';
 import { handover } from './handover.ts';
 import { healthz } from './healthz.ts';
 import { inline } from './inline.ts';
@@ -57,6 +58,7 @@ const workloads = [
   latency,
   growth,
   handover,
+  cluster,
   scale,
   healthz,
   restart,
