@@ -8,7 +8,7 @@ import { median, type Report, type Workload } from './support/report.ts';
 import { runBatch } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
-const rows = 20_000;
+const rows = 10_000;
 const lineBytes = 500;
 /** More than the processes can fill: they are the limit. */
 const upstreamOf = { slots: 512, delayMs: 20 };
