@@ -30,8 +30,8 @@ function isInstalled(): boolean {
 const installed = isInstalled();
 if (!installed) it.skip('in Prometheus (skipped: "prometheus" and "promtool" are not on the PATH)', () => {});
 
-/** Panels that show nothing while all is well. */
-const empty = ['Models that wait'];
+/** Panels that show nothing while all is well, or until a server has answered much. */
+const empty = ['Models that wait', 'Slowdown of interactive requests'];
 
 describe.runIf(installed)('in Prometheus', () => {
   let folder: string;
