@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { onAbort } from './on-abort.ts';
+import { abortedWith, onAbort } from './on-abort.ts';
 
 it('calls every remaining function once, with one listener', () => {
   const controller = new AbortController();
@@ -16,4 +16,13 @@ it('calls every remaining function once, with one listener', () => {
   controller.abort();
   expect(called.toSorted()).toEqual(['first', 'second']);
   expect(listen).toHaveBeenCalledTimes(1);
+});
+
+it('aborts a controller with its signal, until that is forgotten', () => {
+  const parent = new AbortController();
+  const [followed, forgotten] = [abortedWith(parent.signal), abortedWith(parent.signal)];
+  forgotten.forget();
+  parent.abort('over');
+  expect(followed.controller.signal.reason).toBe('over');
+  expect(forgotten.controller.signal.aborted).toBe(false);
 });

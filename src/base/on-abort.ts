@@ -31,6 +31,12 @@ function watch(signal: Watched): Waiting[] {
   return all;
 }
 
+/** Returns a controller that also aborts with `signal`, for as long as `forget` is not called. */
+export function abortedWith(signal: AbortSignal): { controller: AbortController; forget: () => void } {
+  const controller = new AbortController();
+  return { controller, forget: onAbort(signal, () => controller.abort(signal.reason)) };
+}
+
 /** Waits for `work`, which cannot be cancelled, until `signal` aborts. @throws the reason of the signal */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();

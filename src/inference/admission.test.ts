@@ -34,7 +34,7 @@ describe('Admission', () => {
     expect(admission.room).toBe(56);
   });
 
-  it('fills all slots as soon as nobody is, where lines give way', () => {
+  it('fills all slots as soon as no interactive call is in flight, where lines give way', () => {
     const { clock } = manualClock();
     const announced: number[] = [];
     const giving = { ...pool(64), linesGiveWay: true, maxLines: 72 };

@@ -11,10 +11,13 @@ import {
   type ChunkEvent,
   chunkMachine,
   type ChunkState,
+  countInFlight,
   isInFlight,
+  type LineCounts,
   type LineEvent,
   lineMachine,
   type LineState,
+  noLines,
 } from './states.ts';
 
 /** A batch that this process runs lines of. */
@@ -56,7 +59,7 @@ export interface ClaimedChunk {
   /** Queued lines, in the order in which they are sent. */
   queue: ClaimedLine[];
   /** Number of lines in each state. */
-  count: Record<LineState, number>;
+  count: LineCounts;
   /** True for a single line whose owners died (`PoisonSuspects`). */
   suspect: boolean;
 }
@@ -82,15 +85,7 @@ export function toClaimed(chunk: Chunk, model: string, batch: RunningBatch, susp
     state: 'open',
     lines: [],
     queue: [],
-    count: {
-      queued: chunk.lines.length,
-      sent: 0,
-      'backing off': 0,
-      parked: 0,
-      cancelling: 0,
-      returned: 0,
-      done: 0,
-    },
+    count: { ...noLines, queued: chunk.lines.length },
     suspect,
   };
   for (const ref of chunk.lines)
@@ -99,7 +94,7 @@ export function toClaimed(chunk: Chunk, model: string, batch: RunningBatch, susp
   return claimed;
 }
 
-export const inFlightOf = ({ count }: ClaimedChunk) => count.sent + count.cancelling;
+export const inFlightOf = ({ count }: ClaimedChunk) => countInFlight(count);
 export const unsentOf = ({ count }: ClaimedChunk) => count.queued + count.parked;
 
 export const leaseOf = ({ batchId, seq, epoch }: Chunk): Lease => ({ batchId, seq, epoch });

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { after, batchMachine, chunkMachine, followingEvent, lineMachine, type LineState } from './states.ts';
+import {
+  after,
+  batchMachine,
+  chunkMachine,
+  followingEvent,
+  type LineCounts,
+  lineMachine,
+  noLines,
+} from './states.ts';
 
 type Machine = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -29,16 +37,7 @@ describe('the states of claimed work', () => {
     expect(page).toContain(diagram(machine));
   });
 
-  const count = (change: Partial<Record<LineState, number>>) => ({
-    queued: 0,
-    sent: 0,
-    'backing off': 0,
-    parked: 0,
-    cancelling: 0,
-    returned: 0,
-    done: 0,
-    ...change,
-  });
+  const count = (change: Partial<LineCounts>) => ({ ...noLines, ...change });
 
   it('complete a chunk once all its lines have a result', () => {
     expect(followingEvent(count({ done: 3 }), 3)).toBe('complete');

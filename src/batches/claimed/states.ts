@@ -64,14 +64,25 @@ export function after<State extends string>(
   return machine[state][event];
 }
 
+/** Number of lines in each state. */
+export type LineCounts = Record<LineState, number>;
+
+export const noLines: Readonly<LineCounts> = {
+  queued: 0,
+  sent: 0,
+  'backing off': 0,
+  parked: 0,
+  cancelling: 0,
+  returned: 0,
+  done: 0,
+};
+
 /** True for a line whose answer may still come. */
 export const isInFlight = (state: LineState) => state === 'sent' || state === 'cancelling';
+export const countInFlight = ({ sent, cancelling }: Readonly<LineCounts>) => sent + cancelling;
 
-/** Event of a chunk that follows from the states of its lines; undefined if there is none. */
-export function followingEvent(
-  lines: Readonly<Record<LineState, number>>,
-  total: number,
-): ChunkEvent | undefined {
+/** Returns the event that the states of its lines cause for a chunk; undefined while they cause none. */
+export function followingEvent(lines: Readonly<LineCounts>, total: number): ChunkEvent | undefined {
   if (lines.done === total) return 'complete';
-  return lines.sent + lines.cancelling === 0 ? 'idle' : undefined;
+  return countInFlight(lines) === 0 ? 'idle' : undefined;
 }

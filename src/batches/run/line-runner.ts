@@ -1,5 +1,5 @@
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
-import { onAbort } from '../../base/on-abort.ts';
+import { abortedWith } from '../../base/on-abort.ts';
 import { type CallTrace, toCallFields } from '../../core/call-trace.ts';
 import { ApiError, permanent } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
@@ -161,13 +161,11 @@ export class LineRunner {
 
 /** Begins the call of a single request, which can be cancelled alone. */
 function beginCall(line: ClaimedLine): { signal: AbortSignal; end: () => void } {
-  const { abort } = line.claimed.batch;
-  const call = new AbortController();
-  line.call = call;
-  if (line.state === 'cancelling') call.abort();
-  const forget = onAbort(abort.signal, () => call.abort(abort.signal.reason));
+  const { controller, forget } = abortedWith(line.claimed.batch.abort.signal);
+  line.call = controller;
+  if (line.state === 'cancelling') controller.abort();
   return {
-    signal: call.signal,
+    signal: controller.signal,
     end() {
       forget();
       line.call = null;

@@ -69,7 +69,7 @@ export function platformName({ platform, arch }: Platform): string {
   return `${systems[platform] ?? platform}-${arch}`;
 }
 
-/** Packages of a build; undefined if there is none for this system. */
+/** Packages of a build; undefined if this system has no such build. */
 export function packagesOf(kind: InstallableKind, on: Platform): BuildPackage[] | undefined {
   return builds[platformName(on)]?.[kind];
 }

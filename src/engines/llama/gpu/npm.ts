@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseOrUndefined } from '../../../base/fields.ts';
+import { isMissingFile } from '../../../base/missing-file.ts';
 import { words } from '../../../base/words.ts';
 
 /** Installs packages or package files below `folder`. Returns the hash of each package, by name. */
@@ -48,8 +49,11 @@ function runNpm(
       (error, _output, errors) => {
         if (!error) return resolve();
         if (signal.aborted) return reject(signal.reason as Error);
-        const isMissing = error.code === 'ENOENT';
-        reject(new Error(isMissing ? 'there is no npm on the PATH' : shortened(errors) || error.message));
+        reject(
+          new Error(
+            isMissingFile(error) ? 'there is no npm on the PATH' : shortened(errors) || error.message,
+          ),
+        );
       },
     );
   });

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { onAbort } from '../../../base/on-abort.ts';
+import { abortedWith } from '../../../base/on-abort.ts';
 import type { CanaryPace } from '../concurrency/goodput-search.ts';
 import type { SentRequest } from '../concurrency/measurement.ts';
 import { PaceCurve } from './pace-curve.ts';
@@ -192,8 +192,7 @@ export class SlowdownLimit {
   yielding(sent: SentRequest, signal: AbortSignal, times: number): YieldingCall | null {
     const flying = this.#flying.get(sent);
     if (!flying || times >= maxTimes || this.#options.maxSlowdown === Infinity) return null;
-    const controller = new AbortController();
-    const forget = onAbort(signal, () => controller.abort(signal.reason));
+    const { controller, forget } = abortedWith(signal);
     let hasGivenWay = false;
     flying.giveWay = () => {
       hasGivenWay = true;

@@ -158,7 +158,7 @@ describe('the note about a card', () => {
     cardAdvice: ['sequences: 2'],
   });
 
-  test('is none if all wanted layers are there, or none are wanted', () => {
+  test('is absent if the card has all wanted layers, or none are wanted', () => {
     expect(cardNote(choice, planned(17), 17, options)).toBeNull();
     expect(cardNote(choice, planned(4), 17, { ...options, layers: 4 })).toBeNull();
     expect(cardNote(choice, planned(0), 17, { ...options, layers: 0 })).toBeNull();
