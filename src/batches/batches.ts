@@ -57,6 +57,8 @@ export interface Batches extends Service {
     filters: Omit<BatchFilters, 'orgId'>,
     signal: AbortSignal,
   ): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  /** Number of batches in each status, at most `maxCounted` each. @param orgId all orgs if absent */
+  countByStatus(orgId?: string): Promise<Record<BatchStatus, number>>;
   /** One page of batches; `hasMore` counts in the direction of the query. */
   list(caller: Caller, query: BatchQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   /**

@@ -9,6 +9,7 @@ import { createActOnBatch } from './actions/act-on-batch.ts';
 import { BatchActions } from './actions/batch-actions.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesDeps } from './batch-context.ts';
+import { maxCounted } from '../wire/batch/counts.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import type { Retry } from './create/batch-input.ts';
@@ -192,6 +193,8 @@ export function createBatches(deps: BatchesDeps): Batches {
       const isExact = [createdBefore, model, waiting, atRisk, words].every((each) => each === undefined);
       return isExact ? listPage(orgId, exact) : listAll(listing, { ...filters, orgId }, orgId, signal);
     },
+
+    countByStatus: (orgId) => store.batches.countByStatus(orgId, maxCounted),
 
     async asOwner(id) {
       const batch = isGroup(id) ? undefined : await store.batches.find(id);

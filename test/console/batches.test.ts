@@ -72,7 +72,7 @@ function batchTests(chromium: Browser): void {
       await create('needle two', ['a']);
       const { page, close } = await openConsole(chromium, app.url, { key: app.key, path: '/batches' });
       await page.getByRole('searchbox').fill('NEEDLE');
-      await page.getByRole('combobox', { name: 'State' }).selectOption('in_progress');
+      await page.getByRole('button', { name: 'In progress' }).click();
       await row(page, 'needle one').waitFor();
       await page.waitForURL(/(?=.*[?&]q=NEEDLE)(?=.*[?&]status=in_progress)/);
       for (const other of ['first', 'needle two']) await row(page, other).waitFor({ state: 'detached' });
@@ -80,6 +80,24 @@ function batchTests(chromium: Browser): void {
       await row(page, 'needle one').waitFor();
       await app.api.send(`/v1/batches/${stuck.id}/cancel`, { method: 'POST' });
       await row(page, 'needle one').waitFor({ state: 'detached' });
+      await close();
+    });
+
+    it('shows how many batches are in each state, except where another filter matches a part of them', async () => {
+      const { page, close } = await openConsole(chromium, app.url, { key: app.key, path: '/batches' });
+      const state = (name: string) =>
+        page.getByRole('group', { name: 'State' }).getByRole('button', { name });
+      const { counts } = await app.api.get<{ counts: Record<string, number> }>('/v1/batches/counts');
+      expect(counts['completed']).toBeGreaterThan(0);
+      await state(`Completed ${counts['completed']}`).waitFor();
+      await create('one more', ['a']);
+      await state(`Completed ${counts['completed']! + 1}`).waitFor();
+      await state('Completed').click();
+      await row(page, 'one more').waitFor();
+      expect(await state('Completed').getAttribute('aria-pressed')).toBe('true');
+      await page.getByRole('searchbox').fill('one more');
+      await page.waitForURL(/q=one/);
+      await page.getByRole('button', { name: 'Completed', exact: true }).waitFor();
       await close();
     });
 

@@ -71,6 +71,21 @@ describe('the list of all batches', () => {
     );
   });
 
+  it('200: is counted by state, of every org, of one, and of the own one', async () => {
+    const none = { in_progress: 0, cancelling: 0, failed: 0, cancelled: 0, expired: 0 };
+    const own = await app.call('GET', '/v1/batches/counts', { key: app.keys.a });
+    expect([own.status, own.json]).toEqual([
+      200,
+      { object: 'batch.counts', max: 10_000, counts: { ...none, validating: 2, completed: 0 } },
+    ]);
+    const countsOf = async (query: string) => (await admin('GET', `/counts${query}`)).json.counts;
+    expect(await countsOf('')).toEqual({ ...none, validating: 2, completed: 2 });
+    expect(await countsOf('?org=second')).toEqual({ ...none, validating: 0, completed: 2 });
+    expect((await admin('GET', '/counts?org=nobody')).status).toBe(422);
+    expect((await admin('GET', '/counts?model=tiny')).status).toBe(422);
+    expect((await app.call('GET', '/v1/batches/counts?org=second', { key: app.keys.a })).status).toBe(422);
+  });
+
   it('200: searches in ids, file names and metadata', async () => {
     expect(await ids(`?q=${ofB.slice(-10)}`)).toEqual([ofB]);
     expect(await ids(`?q=${ofB}&org=default`)).toEqual([]);

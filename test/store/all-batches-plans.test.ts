@@ -13,6 +13,7 @@ import { startPostgres } from '../support/postgres.ts';
 
 const total = 100_000;
 const limit = 20;
+const counted = 200;
 
 /** 40 orgs, 10 models (a tenth of the batches has several), all statuses, and a batch a second. Batch 0 is the only one of `rare`. */
 const fill = `INSERT INTO batches (id, org_id, key_id, endpoint, status, total, ok, err, due, accept_until, input_file_id, model,
@@ -45,9 +46,14 @@ const queries: Record<string, Omit<AllBatchesQuery, 'limit'>> = {
 
 const searches = Object.entries(queries).filter(([, { of }]) => !of || !('models' in of));
 
-/** Runs a list, or a search that finds nothing in its slice, and returns each statement with its parameters. */
-async function statementsOf(db: Db, query: Omit<AllBatchesQuery, 'limit'>, words: string[] = []) {
-  const statements: { sql: string; params: readonly Value[] }[] = [];
+interface Statement {
+  sql: string;
+  params: readonly Value[];
+}
+
+/** Statements of a function. */
+async function watch(db: Db, run: (lists: ReturnType<typeof createListAll>) => Promise<void>) {
+  const statements: Statement[] = [];
   const watched: Db = {
     ...db,
     all: (sql, params = []) => {
@@ -55,11 +61,23 @@ async function statementsOf(db: Db, query: Omit<AllBatchesQuery, 'limit'>, words
       return db.all(sql, params);
     },
   };
-  const lists = createListAll(watched);
-  if (words.length === 0) expect((await lists.listAll({ ...query, limit })).length).toBeGreaterThan(0);
-  else expect((await lists.search({ ...query, limit, words })).batches).toEqual([]);
+  await run(createListAll(watched));
   return statements;
 }
+
+/** Counts up to 200 batches of each status, of which one has more than it. */
+const countsOf = (db: Db, orgId: string | undefined) =>
+  watch(db, async (lists) => {
+    const counts = await lists.countByStatus(orgId, counted);
+    expect(counts).toMatchObject({ completed: counted, cancelled: 0 });
+  });
+
+/** Statements of a list, or of a search that finds nothing in its slice. */
+const statementsOf = (db: Db, query: Omit<AllBatchesQuery, 'limit'>, words: string[] = []) =>
+  watch(db, async (lists) => {
+    if (words.length === 0) expect((await lists.listAll({ ...query, limit })).length).toBeGreaterThan(0);
+    else expect((await lists.search({ ...query, limit, words })).batches).toEqual([]);
+  });
 
 describe('on SQLite', () => {
   let db: Db;
@@ -86,6 +104,15 @@ describe('on SQLite', () => {
       const steps = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params);
       const details = steps.map(({ detail }) => detail);
       expect(details.filter((detail) => /^SCAN batches(?! USING)|TEMP B-TREE/.test(detail))).toEqual([]);
+    }
+  });
+
+  test.each([undefined, 'org_1'])('an index alone serves the counts of %s', async (orgId) => {
+    for (const { sql, params } of await countsOf(db, orgId)) {
+      const steps = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params);
+      const reads = steps.map(({ detail }) => detail).filter((detail) => detail.includes(' batches '));
+      expect(reads.length).toBe(7);
+      for (const detail of reads) expect(detail).toContain('USING COVERING INDEX');
     }
   });
 
@@ -126,30 +153,32 @@ else
         ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
         : 0) + (node.Plans ?? []).reduce((sum, each) => sum + rowsRead(each), 0);
 
+    /** Rows that a statement reads. */
+    const readsOf = async ({ sql, params }: Statement): Promise<number> => {
+      const [row] = await db.all<{ 'QUERY PLAN': { Plan: Node }[] | string }>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
+        params,
+      );
+      const text = row!['QUERY PLAN'];
+      const [{ Plan: plan }] = (typeof text === 'string' ? JSON.parse(text) : text) as [{ Plan: Node }];
+      return rowsRead(plan);
+    };
+    /** The nearest 1,000 ids to an instant bound a list by creation, in each of three groups of a model. */
+    const boundsOf = ({ createdAfter, createdBefore }: (typeof queries)[string]) =>
+      7 * 1000 * [createdAfter, createdBefore].filter((each) => each !== undefined).length;
+
     test.each(Object.entries(queries))('the list of %s reads few rows', async (_, query) => {
-      for (const { sql, params } of await statementsOf(db, query)) {
-        const [row] = await db.all<{ 'QUERY PLAN': { Plan: Node }[] | string }>(
-          `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
-          params,
-        );
-        const text = row!['QUERY PLAN'];
-        const [{ Plan: plan }] = (typeof text === 'string' ? JSON.parse(text) : text) as [{ Plan: Node }];
-        // The nearest 1,000 ids to an instant bound a list by creation, in each of three groups of a model.
-        const bounds = [query.createdAfter, query.createdBefore].filter((each) => each !== undefined).length;
-        expect(rowsRead(plan), JSON.stringify(plan)).toBeLessThan(20 * limit + 7 * 1000 * bounds);
-      }
+      for (const statement of await statementsOf(db, query))
+        expect(await readsOf(statement), statement.sql).toBeLessThan(20 * limit + boundsOf(query));
     });
 
     test.each(searches)('a slice of a search in %s reads its rows', async (_, query) => {
-      for (const { sql, params } of await statementsOf(db, query, ['nothing'])) {
-        const [row] = await db.all<{ 'QUERY PLAN': { Plan: Node }[] | string }>(
-          `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
-          params,
-        );
-        const text = row!['QUERY PLAN'];
-        const [{ Plan: plan }] = (typeof text === 'string' ? JSON.parse(text) : text) as [{ Plan: Node }];
-        const bounds = [query.createdAfter, query.createdBefore].filter((each) => each !== undefined).length;
-        expect(rowsRead(plan), JSON.stringify(plan)).toBeLessThan(1_500 + 7 * 1000 * bounds);
-      }
+      for (const statement of await statementsOf(db, query, ['nothing']))
+        expect(await readsOf(statement), statement.sql).toBeLessThan(1_500 + boundsOf(query));
+    });
+
+    test.each([undefined, 'org_1'])('the counts of %s read no more rows than they count', async (orgId) => {
+      for (const statement of await countsOf(db, orgId))
+        expect(await readsOf(statement), statement.sql).toBeLessThan(3 * 7 * counted);
     });
   });

@@ -5,6 +5,7 @@ import { hasScope, type Session } from './session.ts';
 /** Batch of the list. Only operators see the org. */
 export type Batch = Item<'/v1/batches'> & { org?: string | null; org_id?: string };
 export type BatchHistory = Answer<'/v1/batches/{batch_id}/history'>;
+export type BatchCounts = Answer<'/v1/batches/counts'>;
 export type BatchAction = Answer<'/v1/batches/actions/{action_id}'>;
 
 /** Filters of the list, as in the query of the API. */
@@ -52,6 +53,26 @@ export async function fetchBatches(
   const query = { ...rest, waiting: waiting as 'any' | undefined, limit, after };
   if (isAdmin) return bodyOf(api.GET('/v1/admin/batches', { params: { query: { ...query, org } }, signal }));
   return bodyOf(api.GET('/v1/batches', { params: { query }, signal }));
+}
+
+/** Number of batches in each state: of all orgs or one for an admin, otherwise of the own org. */
+export function batchCountsQuery(isAdmin: boolean, org?: string) {
+  return queryOptions({
+    queryKey: ['batch counts', isAdmin, org],
+    async queryFn({ signal }): Promise<BatchCounts> {
+      if (!isAdmin) return bodyOf(api.GET('/v1/batches/counts', { signal }));
+      return bodyOf(api.GET('/v1/admin/batches/counts', { params: { query: { org } }, signal }));
+    },
+    refetchInterval: 5_000,
+  });
+}
+
+/** Sum of the states; `isAtLeast` if one of them has more than the server counts. */
+export function sumCounts({ counts, max }: BatchCounts, states: readonly Batch['status'][]) {
+  return {
+    size: states.reduce((sum, state) => sum + counts[state], 0),
+    isAtLeast: states.some((state) => counts[state] >= max),
+  };
 }
 
 /** Pages of batches, newest first. They are kept up to date by events. */

@@ -25,7 +25,12 @@ export function batchState({ status, waiting, at_risk: isAtRisk }: BatchLike): {
   if (waiting?.reason === 'paused') return { kind: 'stopped', word: 'Paused' };
   if (waiting) return { kind: isAtRisk ? 'warning' : 'waiting', word: `Waiting: ${wordsOf(waiting.reason)}` };
   if (isAtRisk) return { kind: 'warning', word: 'At risk' };
-  return { kind: kinds[status] ?? 'waiting', word: capital(wordsOf(status)) };
+  return { kind: kinds[status] ?? 'waiting', word: stateWord(status) };
+}
+
+/** Name of a status: `In progress`. */
+export function stateWord(status: string): string {
+  return capital(wordsOf(status));
 }
 
 function wordsOf(name: string): string {

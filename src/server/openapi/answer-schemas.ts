@@ -137,6 +137,15 @@ export const operatorBatchSchema = titled('OperatorBatch', {
   org: t.stringOrNull({ description: 'Name of the org.' }),
 });
 
+export const batchCountsSchema = titled('BatchCounts', {
+  object: t.literal('batch.counts'),
+  max: t.integer({ description: 'Highest number that is counted: it stands for itself or more.' }),
+  counts: t.object(Object.fromEntries(batchStatuses.map((status) => [status, t.integer()])), {
+    ...closed,
+    description: 'Number of batches in each state.',
+  }),
+});
+
 export const batchHistorySchema = titled('BatchHistory', {
   object: t.literal('batch.history'),
   id: t.string({ pattern: '^batch_' }),

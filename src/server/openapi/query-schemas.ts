@@ -99,6 +99,8 @@ export const batchListQuery: QueryDocs = {
 
 const ofOrg = { org: text('Only batches of this org, given by its id or its name.') };
 
+export const allBatchCountsQuery: QueryDocs = ofOrg;
+
 export const allBatchesQuery: QueryDocs = { ...batchListQuery, ...ofOrg };
 
 export const batchStreamQuery: QueryDocs = {

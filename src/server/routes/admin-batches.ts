@@ -5,13 +5,15 @@ import type { ResultStream } from '../../core/batch.ts';
 import type { Caller } from '../../core/org.ts';
 import { parseAllBatchesQuery } from '../../wire/batch/list.ts';
 import { parseRetry, retrySchema } from '../../wire/batch/retry.ts';
+import { presentCounts } from '../../wire/batch/counts.ts';
 import { type BatchView, operatorBatchJson, presentEstimate } from '../../wire/batch/present.ts';
+import { textParam } from '../../wire/shared/query-params.ts';
 import { listJson } from '../../wire/shared/list-body.ts';
 import { parseUpdateBatch, updateBatchSchema } from '../../wire/admin/batches.ts';
 import { type Answer, json, jsonText } from '../answer.ts';
 import { replayHeaders } from '../idempotency.ts';
-import { estimateSchema, operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
-import { allBatchesQuery, resultsQuery } from '../openapi/query-schemas.ts';
+import { batchCountsSchema, estimateSchema, operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { allBatchCountsQuery, allBatchesQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import { actorOf, type Incoming, type MountedRoute, type Services } from '../route.ts';
 import { resultLines, retryToken } from './batches.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
@@ -38,6 +40,19 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
         json: operatorBatchJson(view, surface.dates, names.get(view.batch.orgId) ?? null),
       }));
       return jsonText(200, listJson(items, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/admin/batches/counts',
+    name: 'Batch Counts of All Orgs',
+    summary: 'Count the batches of all orgs, or of one, in each state',
+    query: allBatchCountsQuery,
+    strictQuery: true,
+    answer: batchCountsSchema,
+    async handle({ query }, { accounts, batches }) {
+      const org = textParam(query, 'org');
+      const orgId = org === undefined ? undefined : (await accounts.orgs.find(org)).id;
+      return json(200, presentCounts(await batches.countByStatus(orgId)));
     },
   },
   {

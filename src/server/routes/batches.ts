@@ -6,6 +6,7 @@ import { parseCreateBatch } from '../../wire/batch/create.ts';
 import { createBatchSchema } from '../../wire/batch/create-schema.ts';
 import { batchErrorEvent } from '../../wire/errors/error-events.ts';
 import { parseBatchListQuery, parseResultsQuery } from '../../wire/batch/list.ts';
+import { presentCounts } from '../../wire/batch/counts.ts';
 import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/present.ts';
 import { parseRetry, type RetryOptions, retrySchema } from '../../wire/batch/retry.ts';
 import { namedEvent, sseHeaders } from '../../wire/shared/sse.ts';
@@ -13,7 +14,7 @@ import { listJson } from '../../wire/shared/list-body.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
 import { type IdempotencyToken, idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { rangedBytes } from '../ranged-bytes.ts';
-import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { batchCountsSchema, batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import { batchBodyBytes } from '../batch-body.ts';
 import type { Incoming, MountedRoute } from '../route.ts';
@@ -54,6 +55,16 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
       const page = await batches.listOwn(caller, parseBatchListQuery(query), signal);
       const items = page.batches.map((view) => ({ id: view.batch.id, json: batchJson(view, dates) }));
       return jsonText(200, listJson(items, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/batches/counts',
+    name: 'Batch Counts',
+    summary: 'Count the batches of the org in each state',
+    strictQuery: true,
+    answer: batchCountsSchema,
+    async handle({ caller }, { batches }) {
+      return json(200, presentCounts(await batches.countByStatus(caller.orgId)));
     },
   },
   {

@@ -95,6 +95,8 @@ export interface BatchStore {
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** Batches of all orgs, newest first by default. */
   listAll(query: AllBatchesQuery): Promise<Batch[]>;
+  /** Number of batches in each status, of all orgs without `orgId`. Counts up to `max`: a batch costs a step in an index. */
+  countByStatus(orgId: string | undefined, max: number): Promise<Record<BatchStatus, number>>;
   /**
    * Batches of a slice of the rows whose text has all words (core/batch-search.ts). The models of the query are ignored.
    * `next`: the `after` of the next slice; null for the last one.

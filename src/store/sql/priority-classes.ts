@@ -41,7 +41,7 @@ export const operations: {
     ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen listRunning openLines'),
     ...engine('snapshots findMany listChanging removedSince createdSince elsewhere'),
     ...engine('claim claimClosings release split closeGate publish'),
-    ...scan('listAll search'),
+    ...scan('listAll search countByStatus'),
   },
   histories: { ...requests('get'), ...engine('put') },
   results: {

@@ -35,6 +35,14 @@ export function allBatchesTests(on: Stores): void {
       expect(await on.store.batches.listAll({ limit: 1 })).toEqual([await on.store.batches.find(all[5]!.id)]);
     });
 
+    test('are counted by status, of one org or all, up to a maximum', async () => {
+      const none = { failed: 0, cancelled: 0, expired: 0, in_progress: 0 };
+      const counts = (orgId?: string, max = 9) => on.other.batches.countByStatus(orgId, max);
+      expect(await counts()).toEqual({ ...none, validating: 3, completed: 2, cancelling: 1 });
+      expect(await counts('org_b')).toEqual({ ...none, validating: 1, completed: 1, cancelling: 1 });
+      expect(await counts(undefined, 2)).toEqual({ ...none, validating: 2, completed: 2, cancelling: 1 });
+    });
+
     test('are listed of one org, one status, one model or as far as they are open', async () => {
       expect(await found({ of: { orgId: 'org_b' } })).toEqual([5, 2, 1]);
       expect(await found({ of: { orgId: 'org_b', status: 'completed' } })).toEqual([2]);

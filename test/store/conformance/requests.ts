@@ -327,6 +327,7 @@ export function requestTests(on: Stores): void {
       expect(await batches.listAll({ limit: 10 })).toEqual([]);
       expect(await batches.listAll({ limit: 10, of: { models: ['m1'] } })).toEqual([]);
       expect(await batches.listAll({ limit: 10, of: { open: true } })).toEqual([]);
+      expect(Object.values(await batches.countByStatus(undefined, 9)).some(Boolean)).toBe(false);
       expect((await batches.search({ limit: 10, words: ['group'] })).batches).toEqual([]);
       expect(await batches.listChanging(10)).toEqual([]);
       expect(await batches.snapshot(group.id)).toBeUndefined();

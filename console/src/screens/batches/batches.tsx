@@ -114,7 +114,7 @@ function List() {
             rows={rows}
             rowId={idOf}
             onOpen={open}
-            height="calc(100dvh - 208px)"
+            height="max(320px, calc(100dvh - 232px))"
             onEnd={loadMore}
             {...(canAct && { selection, onSelect: setSelection })}
             empty={<NoBatches isFiltered={hasFilter} />}

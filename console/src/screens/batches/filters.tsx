@@ -1,6 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
 import { batchStatuses } from '../../../../src/core/batch.ts';
 import { waitingReasons } from '../../../../src/core/waiting.ts';
+import { useQuery } from '@tanstack/react-query';
+import { batchCountsQuery, sumCounts } from '../../api/batches.ts';
+import { stateWord } from '../../parts/batch-state.ts';
+import { Segments } from '../../parts/segments.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Popover } from '../../parts/popover.tsx';
 import { columns } from './columns.tsx';
@@ -25,12 +29,6 @@ export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
   return (
     <div className={css.filters} role="search" aria-label="Batches">
       <SearchField value={search.q ?? ''} onChange={(q) => set({ q: q || undefined })} />
-      <Choice
-        label="State"
-        value={search.status ?? ''}
-        values={batchStatuses}
-        onChange={(status) => set({ status: (status || undefined) as BatchesSearch['status'] })}
-      />
       <Choice
         label="Waiting"
         value={search.waiting ?? ''}
@@ -59,7 +57,40 @@ export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
         </Button>
       )}
       <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
+      <States search={search} onChange={(status) => set({ status })} isAdmin={isAdmin} />
     </div>
+  );
+}
+
+interface StatesProps extends Pick<FiltersProps, 'search' | 'isAdmin'> {
+  onChange: (status: BatchesSearch['status']) => void;
+}
+
+/** States with the number of batches in each. The numbers are those of an org or of all: other filters hide them. */
+function States({ search, isAdmin, onChange }: StatesProps) {
+  const { status, org, ...others } = filtersOf(search);
+  const isCounted = Object.keys(others).length === 0;
+  const { data } = useQuery({ ...batchCountsQuery(isAdmin, org), enabled: isCounted });
+  const sizeOf = (states: readonly NonNullable<typeof status>[]) =>
+    isCounted && data ? sumCounts(data, states) : {};
+  return (
+    <Segments
+      label="State"
+      segments={[
+        {
+          label: 'All',
+          isOn: status === undefined,
+          onChoose: () => onChange(undefined),
+          ...sizeOf(batchStatuses),
+        },
+        ...batchStatuses.map((each) => ({
+          label: stateWord(each),
+          isOn: status === each,
+          onChoose: () => onChange(each),
+          ...sizeOf([each]),
+        })),
+      ]}
+    />
   );
 }
 

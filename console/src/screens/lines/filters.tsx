@@ -1,6 +1,7 @@
 import { type FormEvent, useEffect, useRef } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/format.ts';
+import { Segments } from '../../parts/segments.tsx';
 import css from './lines.module.css';
 import type { Batch } from '../../api/batches.ts';
 import type { LinesSearch } from './search.ts';
@@ -51,22 +52,18 @@ export function Filters({ batch, search, isOperator, onChange }: FiltersProps) {
           <Button type="submit">Search</Button>
         </form>
       )}
-      <div className={css.states} role="group" aria-label="State">
-        {states.map(([state, word, size]) => (
-          <button
-            key={word}
-            type="button"
-            className={css.chip}
-            aria-pressed={search.state === state && search.code === undefined && search.view === undefined}
-            onClick={() => {
-              const { code: _, state: __, view: ___, line: ____, ...rest } = search;
-              onChange({ ...rest, ...(state && { state }) });
-            }}
-          >
-            {word} <span className={css.quiet}>{count(size)}</span>
-          </button>
-        ))}
-      </div>
+      <Segments
+        label="State"
+        segments={states.map(([state, label, size]) => ({
+          label,
+          size,
+          isOn: search.state === state && search.code === undefined && search.view === undefined,
+          onChoose() {
+            const { code: _, state: __, view: ___, line: ____, ...rest } = search;
+            onChange({ ...rest, ...(state && { state }) });
+          },
+        }))}
+      />
       {errors.length > 0 && (
         <select
           aria-label="Error code"

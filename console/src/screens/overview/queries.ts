@@ -4,6 +4,9 @@ import { api, bodyOf } from '../../api/client.ts';
 
 export type OpenBatch = Batch;
 
+/** Batches of each kind that are read: fewer are all. */
+export const pageSize = 100;
+
 /** Usage of the present UTC day by model, with the tokens that came from caches. */
 export const usageQuery = queryOptions({
   queryKey: ['usage', 'today by model'],
@@ -16,7 +19,7 @@ export const usageQuery = queryOptions({
 });
 
 /**
- * Open batches: those at risk, those that wait, and the newest others, begun or not, up to 100 each.
+ * Open batches: those at risk, those that wait, and the newest others, begun or not, up to a page each.
  * @param isAdmin true for those of all orgs
  */
 export function openBatchesQuery(isAdmin: boolean) {
@@ -30,7 +33,7 @@ export function openBatchesQuery(isAdmin: boolean) {
         { status: 'validating' },
       ];
       const pages = await Promise.all(
-        filters.map((filter) => fetchBatches(isAdmin, filter, { limit: 100, signal })),
+        filters.map((filter) => fetchBatches(isAdmin, filter, { limit: pageSize, signal })),
       );
       const all = pages.flatMap(({ data }) => data);
       return [...new Map(all.map((batch) => [batch.id, batch])).values()];

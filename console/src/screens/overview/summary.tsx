@@ -1,30 +1,51 @@
 import { useQuery } from '@tanstack/react-query';
-import { compact, count } from '../../parts/format.ts';
+import { batchStatuses, isFinal } from '../../../../src/core/batch.ts';
+import { batchCountsQuery, type BatchCounts, sumCounts } from '../../api/batches.ts';
+import { compact } from '../../parts/format.ts';
 import { type Stat, Stats } from '../../parts/stats.tsx';
 import { type ModelQueue, queueQuery } from '../../api/operations.ts';
 import { Slack } from './slack.tsx';
-import { openBatchesQuery, type OpenBatch } from './queries.ts';
+import { openBatchesQuery, type OpenBatch, pageSize } from './queries.ts';
+
+const openStatuses = batchStatuses.filter((status) => !isFinal(status));
 
 /** The numbers of the moment. Dashes stand for those that are not known yet, so that nothing moves when they come. */
 export function Summary({ isAdmin }: { isAdmin: boolean }) {
   const { data: batches } = useQuery(openBatchesQuery(isAdmin));
+  const { data: counts } = useQuery(batchCountsQuery(isAdmin));
   const { data: queue } = useQuery({ ...queueQuery, enabled: isAdmin });
-  return <Stats stats={[...batchStats(batches), ...(isAdmin ? queueStats(queue) : [])]} />;
+  return <Stats stats={[...batchStats(batches, counts, queue), ...(isAdmin ? queueStats(queue) : [])]} />;
 }
 
-function batchStats(batches: readonly OpenBatch[] | undefined): Stat[] {
+/** @param batches a part of the open ones, where there are many */
+function batchStats(
+  batches: readonly OpenBatch[] | undefined,
+  counts: BatchCounts | undefined,
+  queue: readonly ModelQueue[] | undefined,
+): Stat[] {
+  const open = counts && sumCounts(counts, openStatuses);
+  const isPart =
+    open !== undefined && batches !== undefined && open.size > batches.length && batches.length >= pageSize;
+  const atLeast = (value: number, more: boolean | undefined) => `${compact(value)}${more ? '+' : ''}`;
   const sum = (of: (batch: OpenBatch) => number) =>
-    batches === undefined ? '–' : compact(batches.reduce((total, batch) => total + of(batch), 0));
-  const failed = sum(({ request_counts: counts }) => counts.failed);
+    batches === undefined
+      ? '–'
+      : atLeast(
+          batches.reduce((total, batch) => total + of(batch), 0),
+          isPart,
+        );
+  const failed = sum((batch) => batch.request_counts.failed);
   return [
     {
       label: 'Open batches',
-      value: batches === undefined ? '–' : count(batches.length),
-      note: batches && `${count(batches.filter(({ waiting }) => waiting !== null).length)} waiting`,
+      value: open === undefined ? '–' : atLeast(open.size, open.isAtLeast),
+      note: batches && `${sum(({ waiting }) => (waiting === null ? 0 : 1))} waiting`,
     },
     {
       label: 'Requests left',
-      value: sum(({ request_counts: { total, completed, failed: lost } }) => total - completed - lost),
+      value: queue
+        ? compact(queue.reduce((total, { requests }) => total + requests, 0))
+        : sum(({ request_counts: { total, completed, failed: lost } }) => total - completed - lost),
       note: batches && `${failed} failed`,
     },
     { label: 'Running now', value: sum(({ progress }) => progress.running), note: 'requests of batches' },

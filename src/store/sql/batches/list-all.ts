@@ -1,4 +1,4 @@
-import type { Batch } from '../../../core/batch.ts';
+import { type Batch, batchStatuses, type BatchStatus } from '../../../core/batch.ts';
 import type { AllBatchesQuery, BatchStore } from '../../contract/batches.ts';
 import type { Db, Value } from '../../db.ts';
 import { batches } from '../rows.ts';
@@ -10,7 +10,7 @@ import { isBatch, open } from './queued-work.ts';
 const searchedRows = 500;
 
 /** Lists the batches of all orgs. Each group of rows has an index in the order of the list, so that a page reads only its rows. */
-export function createListAll(db: Db): Pick<BatchStore, 'listAll' | 'search'> {
+export function createListAll(db: Db): Pick<BatchStore, 'listAll' | 'search' | 'countByStatus'> {
   const position = db.types.dialect === 'sqlite' ? 'instr' : 'strpos';
 
   return {
@@ -23,6 +23,18 @@ export function createListAll(db: Db): Pick<BatchStore, 'listAll' | 'search'> {
       const found = await batches.among(db, 'id', ids);
       const byId = new Map(found.map((batch) => [batch.id, batch]));
       return ids.map((id) => byId.get(id)).filter((batch): batch is Batch => batch !== undefined);
+    },
+
+    async countByStatus(orgId, max) {
+      const params: Value[] = [];
+      const counts = batchStatuses.map((status) => {
+        const of = orgId === undefined ? { status } : { orgId, status };
+        const rows = conditions({ [isBatch]: [], ...groupOf(of) });
+        params.push(...rows.params, max);
+        return `(SELECT count(*) FROM (SELECT 1 FROM batches WHERE ${rows.sql} LIMIT ?) AS counted) AS ${status}`;
+      });
+      const [row] = await db.all<Record<BatchStatus, number>>(`SELECT ${counts.join(', ')}`, params);
+      return row!;
     },
 
     async search({ words, ...query }) {
