@@ -33,6 +33,7 @@ import type {
   RemoteWebhook,
 } from './resources.ts';
 import { type Call, type TransportOptions, createTransport, readBytes, streamEvents } from './transport.ts';
+import { encodeUpload } from './upload-form.ts';
 
 export interface NewFile {
   /** Uploaded as a stream, so a Blob of a file is never read into memory as a whole. */
@@ -148,14 +149,13 @@ export function createClient(options: TransportOptions) {
     },
 
     files: {
-      upload({ content, filename, expiresAfterSeconds, ...call }: NewFile) {
-        const form = new FormData();
-        form.set('purpose', 'batch');
-        if (expiresAfterSeconds !== undefined) {
-          form.set('expires_after[anchor]', 'created_at');
-          form.set('expires_after[seconds]', String(expiresAfterSeconds));
-        }
-        form.set('file', content, filename);
+      async upload({ content, filename, expiresAfterSeconds, ...call }: NewFile) {
+        const expiry = {
+          'expires_after[anchor]': 'created_at',
+          'expires_after[seconds]': String(expiresAfterSeconds),
+        };
+        const fields = { purpose: 'batch', ...(expiresAfterSeconds !== undefined && expiry) };
+        const form = await encodeUpload(fields, content, filename);
         return transport.json<RemoteFile>({ method: 'POST', path: apiPath('files'), form, ...call });
       },
       get: (id: string) => get<RemoteFile>(apiPath('files', id)),

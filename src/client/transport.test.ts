@@ -74,7 +74,8 @@ describe('what goes wrong', () => {
     const { transport } = transportTo(() => {
       throw new TypeError('fetch failed', { cause: new Error('unexpected redirect') });
     });
-    const upload = transport.send({ method: 'POST', path: '/v1/files', form: new FormData() });
+    const form = { type: 'multipart/form-data; boundary=b', body: new Blob([]) };
+    const upload = transport.send({ method: 'POST', path: '/v1/files', form });
     await expect(upload).rejects.toThrow('http://h cannot be reached: it redirects uploads. Use');
   });
 

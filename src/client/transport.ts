@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { ClientError, type RemoteError, toClientError, Unreachable, untrusted } from './errors.ts';
+import type { UploadForm } from './upload-form.ts';
 
 export type Fetch = typeof globalThis.fetch;
 
@@ -18,7 +19,7 @@ export interface Call {
   json?: unknown;
   /** Sent as it is: UTF-8 of JSON. */
   jsonBytes?: Uint8Array<ArrayBuffer>;
-  form?: FormData;
+  form?: UploadForm;
   /** Value of the `Range` header. */
   range?: string;
   /** A repeated call with the same key returns the resource of the first one. */
@@ -36,9 +37,11 @@ export function createTransport(options: TransportOptions) {
     const headers: Record<string, string> = { accept: '*/*' };
     if (options.apiKey !== undefined) headers.authorization = `Bearer ${options.apiKey}`;
     if (call.json !== undefined || call.jsonBytes !== undefined) headers['content-type'] = 'application/json';
+    if (call.form !== undefined) headers['content-type'] = call.form.type;
     if (call.range !== undefined) headers.range = call.range;
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
-    const body = call.form ?? call.jsonBytes ?? (call.json === undefined ? null : JSON.stringify(call.json));
+    const body =
+      call.form?.body ?? call.jsonBytes ?? (call.json === undefined ? null : JSON.stringify(call.json));
     let response: Response;
     try {
       const init = { method: call.method ?? 'GET', headers, body, signal: call.signal ?? null };
