@@ -320,6 +320,14 @@ describe('offpeak doctor', () => {
     return { code, line: line.replace(/^.*offpeak\.yaml:/, '') };
   };
 
+  it('finds a model by an alias that the server lists', async () => {
+    upstream.models = (response) =>
+      send(response, 200, { data: [{ id: 'real', aliases: [model] }, { id: 'other' }] });
+    configure({ url: upstream.url, model });
+    const { code, out } = await doctor('--no-generate');
+    expect([code, out]).toEqual([0, expect.stringMatching(new RegExp(`ok +models +${model}, in`))]);
+  });
+
   it('lists the available models and suggests the closest', async () => {
     configure({ url: upstream.url, model: 'Qwen/Qwen3-23B' });
     const { code, line } = await fault();

@@ -42,9 +42,11 @@ export async function examineModels(options: ModelsOptions): Promise<{ finding: 
 }
 
 function examineList(list: Fields, model: string, ms: number): Finding {
-  const ids = (list['data'] as unknown[]).map((each) => stringOr(fieldsOf(each)['id'], ''));
+  const entries = (list['data'] as unknown[]).map(fieldsOf);
+  const ids = entries.map(({ id }) => stringOr(id, ''));
   const names = [model, `${model}:latest`, `models/${model}`];
-  if (ids.some((id) => names.includes(id))) return ok('models', `${model}, in ${ms} ms`);
+  const isAlias = entries.some(({ aliases }) => Array.isArray(aliases) && aliases.includes(model));
+  if (isAlias || ids.some((id) => names.includes(id))) return ok('models', `${model}, in ${ms} ms`);
   if (ids.length === 0) return ok('models', `none listed, in ${ms} ms`);
   const more = ids.length > maxShown ? `, and ${ids.length - maxShown} more` : '';
   const shown = ids.slice(0, maxShown).join(', ') + more;
