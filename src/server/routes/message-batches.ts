@@ -41,7 +41,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
       if (!rules.endpoints.includes(endpoint))
         throw new ApiError(
           'validation_error',
-          `Batches of ${endpoint} are not enabled on this server. Add it to batch.endpoints in the configuration.`,
+          `Batches of ${endpoint} are not enabled here. Use the surface for Anthropic clients (usually the base URL with /anthropic), or add the endpoint to batch.endpoints in the server's configuration.`,
         );
       const requests = await heavySlices.run(caller.orgId, parseCreateMessageBatch(body.utf8(), rules));
       const token = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
