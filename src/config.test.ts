@@ -581,6 +581,13 @@ describe('what is wrong', () => {
     ['no engine', 'models: [ { id: a } ]\n', 'models[0]: needs an engine'],
     ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
     ['no models', 'models: []\n', 'models: must name at least one model'],
+    ['a model for nothing', model('    serves: []\n'), 'models[0].serves: must name at least one capability'],
+    [
+      'a context in words',
+      model('', 'kind: llama, path: m.gguf, context: all'),
+      'models[0].engine.context: expected a number or auto, found "all"',
+    ],
+    ['lines of any size', 'limits: { line_bytes: 1e12 }\n', 'limits.line_bytes: must be from 1024 to'],
     ['no url', model('', 'kind: openai, urls: []'), 'needs a url'],
     [
       'a user in a URL, whom no call would name',
@@ -609,12 +616,12 @@ describe('what is wrong', () => {
     [
       'hours of no place',
       'batch: { hours: "22:00-06:00 Berlin" }\n',
-      'offpeak.yaml:1: batch.hours: expected hours and a time zone. Write "22:00-06:00 Europe/Berlin", or always.',
+      'offpeak.yaml:1: batch.hours: unknown time zone Berlin. Name one such as Europe/Berlin.',
     ],
     [
       'hours of no length',
       model('    batch: { hours: "6:00-6:00" }\n'),
-      'models[0].batch.hours: expected hours',
+      'models[0].batch.hours: expected hours and a time zone. Write "22:00-06:00 Europe/Berlin", or always.',
     ],
     [
       'a share of nothing',

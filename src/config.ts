@@ -195,8 +195,9 @@ function tracing(at: SourceValue | undefined, check: Checker): Config['tracing']
 
 function egress(at: SourceValue | undefined, check: Checker): Config['egress'] {
   const fields = check.object(at, configKeys.egress);
-  const ports = check.list(fields.ports)?.flatMap((item) => check.whole(item, { min: 1, max: 65_535 }) ?? []);
-  if (ports?.length === 0) check.fail(fields.ports!, 'must name at least one port');
+  const ports = check
+    .list(fields.ports, 'port')
+    ?.flatMap((item) => check.whole(item, { min: 1, max: 65_535 }) ?? []);
   return { allow: opened(fields.allow, check), ...(ports && { ports }) };
 }
 

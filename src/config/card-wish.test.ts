@@ -28,7 +28,7 @@ it.each([
   ['{ gpu: opencl }', 'must be one of auto, off, cuda, vulkan, metal'],
   ['{ gpu: on }', 'must be one of auto, off, cuda, vulkan, metal'],
   ['{ gpu_layers: -1 }', 'must be from 0 to 10000, not -1'],
-  ['{ gpu_layers: all }', 'expected a number, found "all"'],
+  ['{ gpu_layers: all }', 'expected a number or auto, found "all"'],
   ['{ vram_reserve: 1GB }', 'expected a number, found "1GB"'],
   ['{ gpu: off, gpu_layers: 3 }', 'has no effect with gpu: off Remove one of them.'],
   ['{ gpu: off, vram_reserve: 3 }', 'has no effect with gpu: off Remove one of them.'],

@@ -12,7 +12,7 @@ export function cardWish(
 ): CardWish | undefined {
   const gpu = check.choice(at, gpuChoices) ?? 'auto';
   const wish = {
-    layers: layers?.value === 'auto' ? ('auto' as const) : check.whole(layers, { min: 0, max: 10_000 }),
+    layers: check.wholeOrAuto(layers, { min: 0, max: 10_000 }),
     reserve: check.whole(reserve, { min: 0 }),
   };
   if (gpu !== 'off')

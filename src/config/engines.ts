@@ -47,14 +47,12 @@ function llamaEngine(at: SourceValue, context: ConfigContext): LlamaEngineConfig
   const { check } = context;
   const fields = check.object(at, configKeys.llama);
   if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
-  const auto = (field: SourceValue | undefined, max: number) =>
-    field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
   const engine: LlamaEngineConfig = omitUndefined({
     kind: 'llama',
     path: modelPath(fields.path, context) ?? '',
     sequences: check.whole(fields.sequences, { min: 1, max: 256 }) ?? 8,
-    context: auto(fields.context, 16_777_216),
-    threads: auto(fields.threads, 1024),
+    context: check.wholeOrAuto(fields.context, { min: 1, max: 16_777_216 }) ?? 'auto',
+    threads: check.wholeOrAuto(fields.threads, { min: 1, max: 1024 }) ?? 'auto',
     flashAttention: check.flag(fields.flash_attention) ?? false,
     card: cardWish(fields, check),
   });
@@ -148,7 +146,8 @@ function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngine
 
 /** Null for discovery. */
 function slots(at: SourceValue | undefined, check: Checker): number | null {
-  return at?.value === 'auto' ? null : (check.whole(at, { min: 1, max: 65_536 }) ?? null);
+  const found = check.wholeOrAuto(at, { min: 1, max: 65_536 });
+  return found === undefined || found === 'auto' ? null : found;
 }
 
 function serverUrl(at: SourceValue | undefined, check: Checker): string {

@@ -1,6 +1,6 @@
 import type { Checker, SourceValue } from './source-value.ts';
 import { type BatchWindows, defaultWindow } from '../core/batch-window.ts';
-import { closedMsPerDay, type Hours, parseHours } from '../core/hours.ts';
+import { closedMsPerDay, type Hours, isZone, parseHours } from '../core/hours.ts';
 
 /** Defaults for models. */
 export interface DefaultHours {
@@ -19,8 +19,7 @@ export function hours(
   const share = check.number(shareAt, { min: 0, max: 1 });
   const always = text === 'always';
   const read = always ? undefined : text === undefined ? defaults.hours : parseHours(text);
-  if (at && !read && !always)
-    return check.fail(at, 'expected hours and a time zone', 'Write "22:00-06:00 Europe/Berlin", or always.');
+  if (at && !read && !always) return wrongHours(at, text, check);
   if (!read) return shareAt && check.fail(shareAt, 'has no effect without hours', 'Set hours as well.');
   if (!at && !shareAt) return defaults.hours;
   const found = { ...read, share: share ?? 0 };
@@ -31,4 +30,11 @@ export function hours(
       'Set a longer batch.completion_window (or one in batch.windows), or a share for the time outside the hours.',
     );
   return found;
+}
+
+function wrongHours(at: SourceValue, text: string | undefined, check: Checker): undefined {
+  const zone = /^[\d:-]+\s+(\S+)$/.exec(text?.trim() ?? '')?.[1];
+  return zone === undefined || isZone(zone)
+    ? check.fail(at, 'expected hours and a time zone', 'Write "22:00-06:00 Europe/Berlin", or always.')
+    : check.fail(at, `unknown time zone ${zone}`, 'Name one such as Europe/Berlin.');
 }

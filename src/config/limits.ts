@@ -40,7 +40,7 @@ export function limits(at: SourceValue | undefined, models: LimitedModels, check
       requestsPerBatch: requests ?? compatibleLimits.requests,
       bytesPerBatch: bytes ?? compatibleLimits.bytes,
     },
-    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? defaultLimits.lineBytes,
+    lineBytes: check.whole(fields.line_bytes, { min: 1024, max: 2 ** 30 }) ?? defaultLimits.lineBytes,
     openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
     bodyBytes,
     conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,
@@ -116,8 +116,9 @@ export function batch(
 ): Config['batch'] & { hours: Hours | undefined } {
   const fields = check.object(at, configKeys.batch);
   const offered = windows(fields, check);
-  const named = check.list(fields.endpoints)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
-  if (named?.length === 0) check.fail(fields.endpoints!, 'must name at least one endpoint');
+  const named = check
+    .list(fields.endpoints, 'endpoint')
+    ?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
   const endpoints = named && [...new Set(named)];
   const resultTtlMs = check.duration(fields.result_ttl) ?? 30 * dayMs;
   const keepMs = check.duration(fields.keep);

@@ -33,8 +33,7 @@ export function builtInModel({ check, exists }: ConfigContext, open?: Hours): Mo
 
 export function models(at: SourceValue, context: ConfigContext, defaults: DefaultHours): ModelConfig[] {
   const { check } = context;
-  const items = check.list(at) ?? [];
-  if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
+  const items = check.list(at, 'model') ?? [];
   const taken = new Map<string, string>();
   const named: NamedFallback[] = [];
   const found = items.flatMap((item) => {
@@ -43,7 +42,9 @@ export function models(at: SourceValue, context: ConfigContext, defaults: Defaul
     if (fields.id === undefined) check.fail(item, 'needs an id');
     const aliases =
       check.list(fields.aliases)?.flatMap((alias) => uniqueName(alias, taken, check) ?? []) ?? [];
-    const serves = check.list(fields.serves)?.flatMap((kind) => check.choice(kind, kinds) ?? []);
+    const serves = check
+      .list(fields.serves, 'capability')
+      ?.flatMap((kind) => check.choice(kind, kinds) ?? []);
     const engine = engineOf(item, fields.engine, context);
     if (id === undefined || engine === undefined) return [];
     const batch = check.object(fields.batch, configKeys.modelBatch);

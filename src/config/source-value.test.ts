@@ -29,6 +29,16 @@ describe('parseLocatedYaml', () => {
     expect(check.problems).toMatchObject([{ line: 2, message: 'b: ${NOPE} is not set' }]);
   });
 
+  it.each([
+    ['a: ${file:/nope}', 'a: ${file:/nope} cannot be read'],
+    ['a: ${KEY:-none}', 'a: ${KEY:-none} does not name a variable'],
+    ['a: x-${KEY', 'a: has a ${ without its }'],
+    ['a: 1\n---\na: 2\n', 'expected one document, found another after ---'],
+  ])('explains what is wrong with %j', (text, message) => {
+    const { check } = read(text, { KEY: 'k' });
+    expect(check.problems).toMatchObject([{ message }]);
+  });
+
   it('never quotes what came out of a variable', () => {
     const { check, root } = read('a: ${KEY}', { KEY: 'very-secret' });
     check.whole(check.object(root, ['a']).a);

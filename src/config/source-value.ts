@@ -120,9 +120,18 @@ export function createChecker() {
       }
       return fields;
     },
-    list(at: SourceValue | undefined): SourceValue[] | undefined {
+    /** List; if `what` names an item, an empty one is a problem. */
+    list(at: SourceValue | undefined, what?: string): SourceValue[] | undefined {
       if (at === undefined) return undefined;
-      return Array.isArray(at.value) ? at.value : fail(at, `expected a list, found ${describe(at)}`);
+      if (!Array.isArray(at.value)) return fail(at, `expected a list, found ${describe(at)}`);
+      if (what !== undefined && at.value.length === 0) fail(at, `must name at least one ${what}`);
+      return at.value;
+    },
+    wholeOrAuto(at: SourceValue | undefined, bounds: Bounds): number | 'auto' | undefined {
+      if (at?.value === 'auto') return 'auto';
+      if (at !== undefined && typeof at.value === 'string' && !at.loose)
+        return fail(at, `expected a number or auto, found ${describe(at)}`);
+      return whole(at, bounds);
     },
     flag(at: SourceValue | undefined): boolean | undefined {
       if (at === undefined) return undefined;

@@ -23,7 +23,9 @@ export function parseSourceYaml(text: string, file: string, lookup: Lookup, chec
     if (bare !== undefined && reported.has(line)) continue;
     reported.add(line);
     const hint = bare === undefined ? null : `Between { } and [ ] it needs quotes: "${bare}".`;
-    check.problems.push({ file, line, message: error.message, hint });
+    const message =
+      error.code === 'MULTIPLE_DOCS' ? 'expected one document, found another after ---' : error.message;
+    check.problems.push({ file, line, message, hint });
   }
   if (document.errors.length > 0) return undefined;
   const root: Place = { file, path: '', line: 1, depth: 0, yaml, lines, document, lookup, check };
@@ -85,9 +87,11 @@ function fill(at: SourceValue, value: unknown, place: Place): void {
       const found = place.lookup(name);
       if (found !== undefined) return found;
       missing = true;
-      place.check.fail(at, `\${${name}} is not set`, missingHint(name));
+      failUnknown(at, name, place.check);
       return '';
     });
+    if (/(?<!\$)\$\{[^}]*$/.test(value))
+      place.check.fail(at, 'has a ${ without its }', 'Write $${ for the text itself.');
     at.value = missing ? null : filled;
   } else if (typeof value === 'number' || typeof value === 'boolean' || value === null) {
     at.value = value;
@@ -96,8 +100,20 @@ function fill(at: SourceValue, value: unknown, place: Place): void {
   }
 }
 
-function missingHint(name: string): string {
-  return name.startsWith('file:')
-    ? `Make the file ${name.slice(5)} readable for this user.`
-    : `Set the environment variable ${name}, or write $\${${name}} for the text itself.`;
+function failUnknown(at: SourceValue, name: string, check: Checker): void {
+  const whole = `\${${name}}`;
+  if (name.startsWith('file:'))
+    check.fail(at, `${whole} cannot be read`, `Make ${name.slice(5)} a file that this user can read.`);
+  else if (/^\w+$/.test(name))
+    check.fail(
+      at,
+      `${whole} is not set`,
+      `Set the environment variable ${name}, or write $${whole} for the text itself.`,
+    );
+  else
+    check.fail(
+      at,
+      `${whole} does not name a variable`,
+      `Write \${NAME} or \${file:/path}, or $${whole} for the text itself.`,
+    );
 }

@@ -119,7 +119,8 @@ function toInstant(zone: string, day: number, minutes: number): number {
   return utcOffsetMs(zone, shown - after) === after ? shown - after : shown - before;
 }
 
-function isZone(zone: string): boolean {
+/** True for a time zone of the IANA database. */
+export function isZone(zone: string): boolean {
   try {
     zoneClock(zone);
     return true;
