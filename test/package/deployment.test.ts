@@ -71,6 +71,17 @@ it('they use only settings that the server knows', async () => {
   for (const flag of flags) expect(out).toContain(flag);
 });
 
+it('the configuration of the containers is complete once its lines are uncommented', () => {
+  const text = read('compose.yaml').replaceAll('# configs:', 'configs:');
+  const { services, configs } = parse(text, { merge: true }) as {
+    services: Record<string, { configs?: { source: string }[] }>;
+    configs?: Record<string, unknown>;
+  };
+  const used = Object.values(services).flatMap((service) => service.configs ?? []);
+  expect(new Set(used.map(({ source }) => source))).toEqual(new Set(Object.keys(configs ?? {})));
+  expect(used.length).toBeGreaterThan(0);
+});
+
 it('every volume of a service is declared', () => {
   const used = Object.values(compose.services).flatMap(({ volumes = [] }) =>
     volumes.map((one) => one.split(':')[0]!),

@@ -30,7 +30,7 @@ export function batchAct(isOperator = false): (cli: Cli) => Command {
     const kinds = actionKinds.filter((kind) => isOperator || kind !== 'priority');
     const command = clientCommand('act', 'act on many batches, given by ids or by filters', isOperator)
       .argument('<action>', kinds.join(', '))
-      .argument('[ids...]')
+      .argument('[ids...]', 'batches to change; or use --all with filters')
       .option('--all', 'all batches that match the filters, or all batches without one');
     for (const option of batchFilterOptions()) command.addOption(option);
     if (isOperator)
