@@ -85,6 +85,25 @@ describe('slots of a server with lognormal times', () => {
   });
 });
 
+describe('requests that wait at a server with slots', () => {
+  it.each([
+    { slots: 16, sigma: 0.3 },
+    { slots: 64, sigma: 0.01 },
+    { slots: 64, sigma: 0.3 },
+  ])('stay few after a climb past them: $slots, sigma $sigma', ({ slots, sigma }) => {
+    const held = Array.from({ length: 10 }, (_, seed) => {
+      const served = serveUntold(slots * 60, {
+        slots: () => slots,
+        serviceMs: lognormal(250, sigma, seed + 1),
+      });
+      // The climb is over after a third of the requests.
+      return mean(served.slots.slice(33)) / slots;
+    });
+    expect(mean(held)).toBeLessThanOrEqual(1.2);
+    expect(mean(held)).toBeGreaterThanOrEqual(1);
+  });
+});
+
 describe('slots of a server with answers of two kinds', () => {
   it.each([64, 200])('does not mistake the first long answers for a queue: %i slots', (slots) => {
     const fills = Array.from({ length: 20 }, (_, seed) => {

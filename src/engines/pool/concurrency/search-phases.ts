@@ -1,14 +1,20 @@
-import { best, compare, knee, neededGain, type Throughput } from './throughput.ts';
+import { best, compare, highestKnee, knee, neededGain, type Throughput } from './throughput.ts';
 
 export type Phase =
   /** Raises the limit while that raises throughput; `low` is the last limit that did. */
-  | { kind: 'climb'; low: Throughput | null }
+  | { kind: 'climb'; low: Throughput | null; unslowed?: Unslowed | undefined }
   /** Lowers the limit after a climb, and checks that this costs no throughput. */
   | { kind: 'settle'; high: Throughput }
   /** Keeps the limit for some measurements. */
   | { kind: 'hold'; measured: number; known: Throughput | null; isSurprised: boolean }
   /** Tries another limit, and keeps it if throughput rose, or held with fewer requests. */
   | { kind: 'trial'; held: number; known: Throughput };
+
+/** The last limit of a climb that slowed no request down, and the steps since. */
+interface Unslowed {
+  seen: Throughput;
+  stepsSince: number;
+}
 
 export interface Change {
   phase: Phase;
@@ -58,6 +64,8 @@ const settings = {
 const climb = { first: 3, usual: 1.4, min: 1.08, careful: 9 / 8, check: 7 / 8, big: 2 } as const;
 /** Shares of the additional requests in the throughput: about all, and fewer after a big step, which passed the knee. */
 const gains = { free: 0.9, some: 0.7 } as const;
+/** Steps of a climb above the slots of a server until it shows that it is full. */
+const maxStepsSince = 2;
 /** Measurements before a climb ends, and at most for one verdict. */
 const times = { toStop: 2, max: 3 } as const;
 /** Throughput that must remain with fewer requests; the others had only queued. */
@@ -74,13 +82,14 @@ export function hold(limit: number, known: Throughput | null = null): Change {
 
 /** Judges a measurement. */
 export function judge(phase: Phase, measured: Measured, findings: Findings): Step {
-  if (phase.kind === 'climb') return measured.isQueued ? 'anew' : judgeClimb(phase.low, measured, findings);
+  if (phase.kind === 'climb') return measured.isQueued ? 'anew' : judgeClimb(phase, measured, findings);
   if (phase.kind === 'settle') return judgeSettled(phase.high, measured, findings);
   if (phase.kind === 'trial') return judgeTrial(phase, measured, findings);
   return review(phase, measured, findings);
 }
 
-function judgeClimb(low: Throughput | null, measured: Measured, findings: Findings): Step {
+function judgeClimb(phase: Phase & { kind: 'climb' }, measured: Measured, findings: Findings): Step {
+  const { low } = phase;
   const { limit, seen, ceiling } = measured;
   const { isCareful } = findings;
   const { times: minTimes, room, free } = settings[findings.source ?? 'answers'];
@@ -88,6 +97,7 @@ function judgeClimb(low: Throughput | null, measured: Measured, findings: Findin
   // The server may have shrunk since.
   if (!low && isCareful) return { phase: { kind: 'settle', high: seen }, limit: limit * climb.check };
   let factor: number = climb.first;
+  let isSlowed = isCareful;
   if (low) {
     const { gain, more, doubt } = compare(low, seen);
     const needed = neededGain(more);
@@ -99,15 +109,27 @@ function judgeClimb(low: Throughput | null, measured: Measured, findings: Findin
     if (!isGain || isPastKnee) {
       if (measured.times < times.toStop || (!isGain && isUnclear(measured, gain - needed, doubt)))
         return 'more';
-      const limitAtKnee = Math.min(limit, Math.ceil(room(knee(low, seen))));
-      return { phase: { kind: 'settle', high: seen }, limit: limitAtKnee };
+      const at = phase.unslowed ? highestKnee(phase.unslowed.seen, seen) : knee(low, seen);
+      return { phase: { kind: 'settle', high: seen }, limit: Math.min(limit, Math.ceil(room(at))) };
     }
     const share = Math.min(1, (gain + hope - 1) / (more - 1));
+    isSlowed ||= share < gains.free;
     if (isCareful && share < gains.free) factor = climb.careful;
-    else factor = share < gains.free || isCareful ? 1 + (climb.usual - 1) * share : free;
+    else factor = isSlowed ? 1 + (climb.usual - 1) * share : free;
   }
   const to = Math.min(Math.ceil(limit * Math.max(climb.min, factor * seen.serverShare)), ceiling);
-  return to <= limit ? hold(limit) : { phase: { kind: 'climb', low: seen }, limit: to };
+  if (to <= limit) return hold(limit);
+  const unslowed = isSlowed ? later(phase.unslowed, findings) : { seen, stepsSince: 0 };
+  return { phase: { kind: 'climb', low: seen, unslowed }, limit: to };
+}
+
+/**
+ * A server with slots slows requests down only once it is full, and soon shows it: its slots follow from the last limit below.
+ * One with continuous batching slows them down long before; canaries show each step of that precisely.
+ */
+function later(before: Unslowed | undefined, { source }: Findings): Unslowed | undefined {
+  if (!before || before.stepsSince === maxStepsSince || source === 'canary') return undefined;
+  return { ...before, stepsSince: before.stepsSince + 1 };
 }
 
 function judgeSettled(high: Throughput, measured: Measured, findings: Findings): Step {

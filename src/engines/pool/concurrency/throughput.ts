@@ -107,6 +107,12 @@ export function knee(low: Throughput, high: Throughput): number {
   return low.inFlight * Math.max(1, compare(low, high).gain);
 }
 
+/** The highest number that `knee` may be, within one standard error. */
+export function highestKnee(low: Throughput, high: Throughput): number {
+  const { gain, doubt } = compare(low, high);
+  return low.inFlight * Math.max(1, gain + doubt);
+}
+
 /** Both measurements as one. */
 export function pool(a: Throughput | null, b: Throughput): Throughput {
   if (!a) return b;
