@@ -106,7 +106,7 @@ function lineTests(chromium: Browser): void {
       await page.getByLabel('Error code').selectOption('request_refused');
       await page.reload();
       await page.getByText('1 line found').waitFor();
-      await page.getByRole('button', { name: 'Random 20' }).click();
+      await page.getByRole('button', { name: '20 random lines' }).click();
       await page.getByText('1 random line, seed').waitFor();
       await close();
     });

@@ -62,7 +62,7 @@ function operationsTests(chromium: Browser): void {
       const { page, faults, close } = await open(adminKey, 'servers');
       const row = page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1);
       await row.getByTitle('Slots that the configuration fixes').getByText('2', { exact: true }).waitFor();
-      const hours = page.getByRole('table', { name: 'Hours of batches' }).getByRole('row').nth(1);
+      const hours = page.getByRole('table', { name: 'Batch hours' }).getByRole('row').nth(1);
       await hours.getByText('00:00-23:59 UTC').waitFor();
       await hours.getByText('25 %').waitFor();
       await expectAccessible(page);

@@ -77,8 +77,10 @@ export function Shell({ session }: { session: Session }) {
 function Who({ session: { org, org_id: orgId, key, key_id: keyId } }: { session: Session }) {
   return (
     <p className={css.who}>
-      <span className={css.org}>{org ?? orgId}</span>
-      <span className={css.key} title={keyId}>
+      <span className={css.org} title={`Org ${orgId}`}>
+        {org ?? orgId}
+      </span>
+      <span className={css.key} title={`Key ${keyId}`}>
         {key || shortKey(keyId)}
       </span>
     </p>

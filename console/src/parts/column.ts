@@ -8,13 +8,20 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** `end` for numbers. */
   align?: 'end';
-  /** Pixels; columns without a width share what is left. */
+  /** Pixels, at least; absent for a long text. */
   width?: number;
   /** Value to sort by; a column without one cannot be sorted. */
   sortBy?: (row: Row) => string | number;
 }
 
 const flexibleWidth = 160;
+
+/** Widths for CSS. In a wide table a column without a width, for long texts, has all that is left; otherwise all grow in proportion. */
+export function cssWidths<Row>(columns: readonly Column<Row>[], others = 0): (number | string | undefined)[] {
+  if (columns.some(({ width }) => width === undefined)) return columns.map(({ width }) => width);
+  const total = minWidth(columns) + others;
+  return columns.map(({ width }) => `${(100 * width!) / total}%`);
+}
 
 /** Width below which a table scrolls sideways, in pixels. */
 export function minWidth<Row>(columns: readonly Column<Row>[]): number {

@@ -13,7 +13,7 @@ import {
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
-import { type Column, minWidth } from './column.ts';
+import { type Column, minWidth, cssWidths } from './column.ts';
 import { DataRow } from './data-row.tsx';
 import css from './table.module.css';
 import { useRowKeys } from './use-row-keys.ts';
@@ -100,7 +100,8 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
     select: (index: number, isSelected: boolean) => all[index]!.toggleSelected(isSelected),
   });
 
-  const width = minWidth(shown) + (onSelect ? 36 : 0);
+  const select = onSelect ? 36 : 0;
+  const width = minWidth(shown) + select;
   const span = shown.length + (onSelect ? 1 : 0);
   return (
     <div ref={box} className={css.box} style={{ maxHeight: height }}>
@@ -112,9 +113,9 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
       >
         <caption className="visually-hidden">{props.caption}</caption>
         <colgroup>
-          {onSelect && <col style={{ width: 36 }} />}
-          {shown.map(({ id, width: each }) => (
-            <col key={id} style={{ width: each }} />
+          {onSelect && <col style={{ width: select }} />}
+          {cssWidths(shown, select).map((each, index) => (
+            <col key={shown[index]!.id} style={{ width: each }} />
           ))}
         </colgroup>
         <thead>

@@ -43,9 +43,28 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 
-/** Time of the day in the zone of the reader, `09:30:07`, for lists of moments that follow each other closely. */
-export function clockTime(atMs: number): string {
-  return clock.format(atMs);
+const dayAndClock = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+
+/**
+ * Time of the day in the zone of the reader, `09:30:07`, for lists of moments that follow each other closely; of another day than now
+ * with its date, `Nov 28, 09:30`.
+ */
+export function clockTime(atMs: number, nowMs: number): string {
+  const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();
+  return (isToday ? clock : dayAndClock).format(atMs);
+}
+
+const instants = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/** Message of the server with its instants, which are in UTC, in the zone of the reader. */
+export function localTimes(message: string): string {
+  return message.replaceAll(instants, (instant) => exactTime(Date.parse(instant)));
 }
 
 /** Exact instant in the zone of the reader. */

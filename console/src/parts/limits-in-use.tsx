@@ -13,7 +13,7 @@ import { Table } from './table.tsx';
 import { Time } from './time.tsx';
 
 const used: Column<LimitUse> = { id: 'used', header: 'Used', width: 290, cell: Used };
-const free: Column<LimitUse> = { id: 'free', header: 'Free again', width: 140, cell: FreeAgain };
+const free: Column<LimitUse> = { id: 'free', header: 'Available again', width: 140, cell: FreeAgain };
 
 /** The use comes second, so that it is in view on a telephone. */
 const wide: readonly Column<LimitUse>[] = [
@@ -28,7 +28,7 @@ const wide: readonly Column<LimitUse>[] = [
       return <State kind={kind}>{word}</State>;
     },
   },
-  { id: 'owner', header: 'Of', width: 70, cell: ({ owner }) => (owner === 'org' ? 'Org' : 'Key') },
+  { id: 'owner', header: 'Owner', width: 70, cell: ({ owner }) => (owner === 'org' ? 'Org' : 'Key') },
   free,
 ];
 

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type Replica, replicasQuery } from '../api/operations.ts';
 import type { Column } from './column.ts';
 import { EmptyState } from './empty-state.tsx';
+import { localTimes } from './format.ts';
 import { QueryView } from './query-view.tsx';
 import { Table } from './table.tsx';
 import { Usage } from './usage.tsx';
@@ -19,7 +20,9 @@ export const replicaColumns = {
   error: {
     id: 'error',
     header: 'Last error',
-    cell: ({ waiting }) => <span title={waiting?.message}>{waiting?.message ?? '–'}</span>,
+    cell: ({ waiting }) => (
+      <span title={waiting?.message}>{waiting ? localTimes(waiting.message) : '–'}</span>
+    ),
   },
 } as const satisfies Record<string, Column<Replica>>;
 

@@ -38,6 +38,11 @@ export function Screen({ title, parent, mark, actions, tabs, children }: ScreenP
   );
 }
 
+/** Sections that stand beside each other on a wide screen. */
+export function Pair({ children }: { children: ReactNode }) {
+  return <div className={css.pair}>{children}</div>;
+}
+
 interface SectionProps {
   title: string;
   /** Text or controls beside the heading. */

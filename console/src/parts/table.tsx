@@ -1,4 +1,4 @@
-import { type Column, minWidth } from './column.ts';
+import { type Column, minWidth, cssWidths } from './column.ts';
 import css from './table.module.css';
 
 interface TableProps<Row> {
@@ -16,8 +16,8 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
       <table className={css.table} style={{ minWidth: minWidth(columns) }}>
         <caption className="visually-hidden">{caption}</caption>
         <colgroup>
-          {columns.map(({ id, width }) => (
-            <col key={id} style={{ width }} />
+          {cssWidths(columns).map((width, index) => (
+            <col key={columns[index]!.id} style={{ width }} />
           ))}
         </colgroup>
         <thead>

@@ -6,7 +6,7 @@ import css from './batch.module.css';
 const languages = ['curl', 'Python', 'JavaScript'] as const;
 type Language = (typeof languages)[number];
 
-/** The same as code: the state of the batch, and its results. */
+/** The same in code: the state of the batch, and its results. */
 export function AsCode({ id }: { id: string }) {
   const [language, setLanguage] = useState<Language>('curl');
   return (

@@ -11,7 +11,7 @@ import { CopyButton } from '../../parts/copy-button.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorState } from '../../parts/error-state.tsx';
 import { Loading } from '../../parts/loading.tsx';
-import { Section } from '../../parts/screen.tsx';
+import { Pair, Section } from '../../parts/screen.tsx';
 import { About } from './about.tsx';
 import { AsCode } from './as-code.tsx';
 import css from './batch.module.css';
@@ -88,26 +88,28 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
         <About batch={batch} />
       </div>
       {!isOpen && errors}
-      <Section title="Rate">
-        {rates.at.length > 0 ? (
-          <Suspense fallback={<Loading what="the curve" rows={6} />}>
-            <RateChart rates={rates} label="Requests done and failed a minute over time" />
-          </Suspense>
-        ) : (
-          <EmptyState
-            title={isOpen ? 'No request has run yet.' : 'The batch ended before its rate was recorded.'}
-          />
-        )}
-      </Section>
-      <Section title="Timeline">
-        {history ? (
-          <Timeline history={history} isOpen={isOpen} />
-        ) : error ? (
-          <ErrorState error={error} what="The timeline" onRetry={() => void refetch()} />
-        ) : (
-          <Loading what="the timeline" />
-        )}
-      </Section>
+      <Pair>
+        <Section title="Rate">
+          {rates.at.length > 0 ? (
+            <Suspense fallback={<Loading what="the curve" rows={6} />}>
+              <RateChart rates={rates} label="Requests done and failed per minute, over time" />
+            </Suspense>
+          ) : (
+            <EmptyState
+              title={isOpen ? 'No request has run yet.' : 'The batch ended before its rate was recorded.'}
+            />
+          )}
+        </Section>
+        <Section title="Timeline">
+          {history ? (
+            <Timeline history={history} isOpen={isOpen} />
+          ) : error ? (
+            <ErrorState error={error} what="The timeline" onRetry={() => void refetch()} />
+          ) : (
+            <Loading what="the timeline" />
+          )}
+        </Section>
+      </Pair>
       {isOpen && errors}
       <div className={css.columns}>
         <Section title="Cost">
@@ -117,7 +119,7 @@ function Shown({ batch, isAdmin }: { batch: BatchObject; isAdmin: boolean }) {
           <Downloads batch={batch} />
         </Section>
       </div>
-      <Section title="The same as code">
+      <Section title="The same in code">
         <AsCode id={batch.id} />
       </Section>
     </BatchScreen>

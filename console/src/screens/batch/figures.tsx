@@ -1,7 +1,7 @@
 import { linesNotRun } from '../../../../src/core/line.ts';
 import type { Batch } from '../../api/batches.ts';
 import { BatchProgress } from '../../parts/batch-progress.tsx';
-import { compact, count, counted, duration, money, percent, toMs } from '../../parts/format.ts';
+import { compact, count, counted, duration, localTimes, money, percent, toMs } from '../../parts/format.ts';
 import { Money } from '../../parts/money.tsx';
 import { type Stat, Stats } from '../../parts/stats.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -14,7 +14,7 @@ export function Figures({ batch }: { batch: Batch }) {
     <>
       {waiting && (
         <p className={css.wait}>
-          {waiting.message} Since <Time at={waiting.since} />
+          {localTimes(waiting.message)} Since <Time at={waiting.since} />
           {waiting.until !== null && (
             <>
               , until <Time at={waiting.until} />

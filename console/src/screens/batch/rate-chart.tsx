@@ -23,16 +23,19 @@ export function RateChart({ rates, label }: { rates: Rates; label: string }) {
       label={label}
       when={at === undefined ? 'On average' : exactTime(at * 1_000)}
       legend={[
-        { id: 'done', label: 'Done a minute', colour: '--fill-done', value: value(rates.donePerMinute) },
+        { id: 'done', label: 'Done per minute', colour: '--fill-done', value: value(rates.donePerMinute) },
         {
           id: 'failed',
-          label: 'Failed a minute',
+          label: 'Failed per minute',
           colour: '--fill-failed',
           value: value(rates.failedPerMinute),
         },
-        { id: 'tokens', label: 'Tokens a second', value: value(rates.tokensPerSecond) },
+        { id: 'tokens', label: 'Tokens per second', value: value(rates.tokensPerSecond) },
       ]}
-      points={{ names: ['Done a minute', 'Failed a minute', 'Tokens a second'], rows: () => rowsOf(rates) }}
+      points={{
+        names: ['Done per minute', 'Failed per minute', 'Tokens per second'],
+        rows: () => rowsOf(rates),
+      }}
     />
   );
 }

@@ -12,7 +12,7 @@ import type { ColumnId } from './search.ts';
 
 /** Columns of the list in their order. */
 export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
-  { id: 'name', header: 'Batch', cell: Name },
+  { id: 'name', header: 'Batch', width: 160, cell: Name },
   { id: 'org', header: 'Org', width: 84, cell: ({ org }) => org ?? '–' },
   {
     id: 'state',
@@ -50,8 +50,14 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
     cell: ({ progress: { rate_per_minute: rate } }) => (rate === null ? '–' : compact(Math.round(rate))),
   },
   { id: 'eta', header: 'Ends', width: 104, align: 'end', cell: (batch) => <Ends batch={batch} /> },
-  { id: 'cost', header: 'Cost', width: 96, align: 'end', cell: ({ cost }) => <Money amount={cost.amount} /> },
-  { id: 'saved', header: 'Saved', width: 80, align: 'end', cell: Saved },
+  {
+    id: 'cost',
+    header: 'Cost',
+    width: 104,
+    align: 'end',
+    cell: ({ cost }) => <Money amount={cost.amount} />,
+  },
+  { id: 'saved', header: 'Saved', width: 96, align: 'end', cell: Saved },
   { id: 'model', header: 'Model', width: 140, cell: ({ model }) => model ?? 'several' },
   {
     id: 'created',
@@ -60,7 +66,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
     align: 'end',
     cell: (batch) => <Time at={batch.created_at} />,
   },
-  { id: 'id', header: 'Id', width: 320, cell: ({ id }) => <code>{id}</code> },
+  { id: 'id', header: 'ID', width: 320, cell: ({ id }) => <code>{id}</code> },
 ];
 
 function Name({ id, name }: Batch) {

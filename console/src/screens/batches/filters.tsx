@@ -56,8 +56,8 @@ export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
           Clear
         </Button>
       )}
-      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
       <States search={search} onChange={(status) => set({ status })} isAdmin={isAdmin} />
+      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
     </div>
   );
 }

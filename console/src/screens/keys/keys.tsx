@@ -66,7 +66,7 @@ function AllKeys() {
             <SearchField
               label="Search"
               value={search.q ?? ''}
-              placeholder="Name, ID or ends"
+              placeholder="Name, ID, first or last characters"
               onChange={(q) => change({ q })}
             />
             <ChoiceField
@@ -79,8 +79,8 @@ function AllKeys() {
               label="Keys"
               value={search.keys ?? 'usable'}
               choices={[
-                { value: 'usable', label: 'That can be used' },
-                { value: 'all', label: 'All, with ended ones' },
+                { value: 'usable', label: 'Usable' },
+                { value: 'all', label: 'All, also revoked and expired' },
               ]}
               onChange={(which) => change({ keys: which })}
             />

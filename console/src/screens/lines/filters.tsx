@@ -95,7 +95,7 @@ export function Actions({ search, isOperator, onChange }: Omit<FiltersProps, 'ba
           onChange({ ...rest, sample: sampleSize, seed: Math.floor(Math.random() * 0xff_ff_ff_ff) });
         }}
       >
-        {search.sample === undefined ? `Random ${sampleSize}` : 'Other random lines'}
+        {search.sample === undefined ? `${sampleSize} random lines` : 'Other random lines'}
       </Button>
       {!isOperator && (
         <Button

@@ -23,10 +23,15 @@ const columns: readonly Column<Row>[] = [
       isOpen ? <State kind="done">Open</State> : <State kind="waiting">Closed</State>,
   },
   { id: 'hours', header: 'Open', width: 240, cell: ({ hours: { open } }) => open },
-  { id: 'change', header: 'Changes', width: 110, cell: ({ hours: { changes_at: at } }) => <Time at={at} /> },
+  {
+    id: 'change',
+    header: 'Next change',
+    width: 110,
+    cell: ({ hours: { changes_at: at } }) => <Time at={at} />,
+  },
   {
     id: 'share',
-    header: 'Slots at other times',
+    header: 'Slots outside hours',
     width: 150,
     align: 'end',
     cell: ({ hours: { share } }) => (share === 0 ? 'None' : percent(share, 1)),
@@ -40,8 +45,8 @@ export function ModelHours() {
   if (rows.length === 0) return null;
   return (
     <div className={css.hours}>
-      <Section title="Hours of batches">
-        <Table caption="Hours of batches" columns={columns} rows={rows} rowId={({ model }) => model} />
+      <Section title="Batch hours">
+        <Table caption="Batch hours" columns={columns} rows={rows} rowId={({ model }) => model} />
       </Section>
     </div>
   );

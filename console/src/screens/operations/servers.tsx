@@ -12,13 +12,13 @@ import { ModelHours } from './model-hours.tsx';
 import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
 const columns: readonly Column<Replica>[] = [
-  replicaColumns.server,
-  { ...replicaColumns.model, width: 180 },
-  { id: 'state', header: 'State', width: 120, cell: ServerState },
-  { ...replicaColumns.slots, width: 140 },
+  { ...replicaColumns.server, width: 188 },
+  { ...replicaColumns.model, width: 130 },
+  { id: 'state', header: 'State', width: 96, cell: ServerState },
+  { ...replicaColumns.slots, width: 124 },
   capColumn,
-  { id: 'flight', header: 'In flight', width: 90, align: 'end', cell: (row) => count(row.in_flight) },
-  { id: 'slowdown', header: 'Slowdown', width: 90, align: 'end', cell: Slowdown },
+  { id: 'flight', header: 'In flight', width: 72, align: 'end', cell: (row) => count(row.in_flight) },
+  { id: 'slowdown', header: 'Slowdown', width: 86, align: 'end', cell: Slowdown },
   replicaColumns.error,
 ];
 const capAt = columns.indexOf(capColumn);
@@ -73,7 +73,7 @@ function actionColumn({ mutate, isPending, variables }: Drain): Column<Replica> 
   return {
     id: 'action',
     header: 'Action',
-    width: 110,
+    width: 96,
     cell: (replica) => (
       <Button
         isBusy={isPending && variables.id === replica.id}

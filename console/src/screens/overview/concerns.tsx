@@ -4,6 +4,7 @@ import { BatchTitle } from '../../parts/batch-title.tsx';
 import { Code } from '../../parts/code.tsx';
 import type { Column } from '../../parts/column.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { localTimes } from '../../parts/format.ts';
 import { NewBatchLink } from '../../parts/new-batch-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Section } from '../../parts/screen.tsx';
@@ -23,7 +24,7 @@ const columns: readonly Column<Concern>[] = [
     cell: ({ subject, id, batch }) =>
       batch ? <BatchTitle batch={batch} /> : <span title={id}>{subject}</span>,
   },
-  { id: 'why', header: 'Why', cell: ({ why }) => <span title={why}>{why}</span> },
+  { id: 'why', header: 'Why', cell: ({ why }) => <span title={why}>{localTimes(why)}</span> },
   { id: 'org', header: 'Org', width: 100, cell: ({ org }) => org ?? '–' },
   { id: 'due', header: 'Due', width: 100, align: 'end', cell: ({ due }) => <Time at={due} /> },
 ];

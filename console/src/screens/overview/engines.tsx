@@ -5,9 +5,9 @@ import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 import { Section } from '../../parts/screen.tsx';
 
 const columns: readonly Column<Replica>[] = [
-  replicaColumns.server,
-  { ...replicaColumns.model, width: 200 },
-  { id: 'state', header: 'State', width: 150, cell: ({ health }) => <ReplicaState health={health} /> },
+  { ...replicaColumns.server, width: 190 },
+  { ...replicaColumns.model, width: 150 },
+  { id: 'state', header: 'State', width: 110, cell: ({ health }) => <ReplicaState health={health} /> },
   { ...replicaColumns.slots, width: 150 },
   {
     id: 'found',

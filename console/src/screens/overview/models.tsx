@@ -17,7 +17,7 @@ interface Row extends ModelQueue {
 }
 
 const columns: readonly Column<Row>[] = [
-  { id: 'model', header: 'Model', cell: ({ model }) => <span title={model}>{model}</span> },
+  { id: 'model', header: 'Model', width: 160, cell: ({ model }) => <span title={model}>{model}</span> },
   { id: 'state', header: 'State', width: 110, cell: ModelState },
   { id: 'requests', header: 'Requests left', width: 110, align: 'end', cell: (row) => count(row.requests) },
   { id: 'tokens', header: 'Tokens left', width: 100, align: 'end', cell: (row) => compact(row.tokens) },
@@ -32,7 +32,7 @@ const columns: readonly Column<Row>[] = [
   {
     id: 'slack',
     header: 'Slack',
-    width: 100,
+    width: 112,
     align: 'end',
     cell: ({ slack_seconds: slack }) => (slack === null ? '–' : <Slack seconds={slack} />),
   },

@@ -17,14 +17,14 @@ const columns: readonly Column<OpenBatch>[] = [
   {
     id: 'state',
     header: 'State',
-    width: 216,
+    width: 240,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return <State kind={kind}>{word}</State>;
     },
   },
-  { id: 'batch', header: 'Batch', cell: (batch) => <BatchTitle batch={batch} /> },
-  { id: 'progress', header: 'Progress', width: 220, cell: (batch) => <BatchProgress batch={batch} /> },
+  { id: 'batch', header: 'Batch', width: 170, cell: (batch) => <BatchTitle batch={batch} /> },
+  { id: 'progress', header: 'Progress', width: 190, cell: (batch) => <BatchProgress batch={batch} /> },
   {
     id: 'rate',
     header: 'Per minute',
@@ -33,7 +33,13 @@ const columns: readonly Column<OpenBatch>[] = [
     cell: ({ progress }) => (progress.rate_per_minute === null ? '–' : count(progress.rate_per_minute)),
   },
   { id: 'org', header: 'Org', width: 100, cell: ({ org }) => org ?? '–' },
-  { id: 'eta', header: 'Done', width: 104, align: 'end', cell: ({ progress }) => <Time at={progress.eta} /> },
+  {
+    id: 'eta',
+    header: 'Expected end',
+    width: 112,
+    align: 'end',
+    cell: ({ progress }) => <Time at={progress.eta} />,
+  },
   { id: 'due', header: 'Due', width: 90, align: 'end', cell: (batch) => <Time at={batch.expires_at} /> },
 ];
 

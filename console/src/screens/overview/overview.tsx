@@ -1,7 +1,7 @@
 import { hasScope, useSession } from '../../api/session.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { NewBatchLink } from '../../parts/new-batch-link.tsx';
-import { Screen } from '../../parts/screen.tsx';
+import { Pair, Screen } from '../../parts/screen.tsx';
 import { Concerns } from './concerns.tsx';
 import { Engines } from './engines.tsx';
 import { useLiveBatches } from './live-batches.ts';
@@ -29,10 +29,16 @@ function Shown({ isAdmin, canCreate }: { isAdmin: boolean; canCreate: boolean })
   return (
     <Screen title="Overview" actions={canCreate && <NewBatchLink />}>
       <Summary isAdmin={isAdmin} />
-      <Concerns isAdmin={isAdmin} />
-      <OpenBatches isAdmin={isAdmin} />
-      {isAdmin && <Models />}
-      {isAdmin && <Engines />}
+      <Pair>
+        <Concerns isAdmin={isAdmin} />
+        <OpenBatches isAdmin={isAdmin} />
+      </Pair>
+      {isAdmin && (
+        <Pair>
+          <Models />
+          <Engines />
+        </Pair>
+      )}
     </Screen>
   );
 }

@@ -10,7 +10,7 @@ export const columns: readonly Column<RecentRequest>[] = [
   {
     id: 'started',
     header: 'Time',
-    width: 88,
+    width: 112,
     cell: (row) => <ClockTime at={row.started_at} />,
     sortBy: (row) => toMs(row.started_at),
   },
@@ -18,20 +18,21 @@ export const columns: readonly Column<RecentRequest>[] = [
   {
     id: 'model',
     header: 'Model',
-    width: 128,
+    width: 122,
     cell: ({ model }) => model ?? '–',
     sortBy: ({ model }) => model ?? '',
   },
   {
     id: 'endpoint',
     header: 'Endpoint',
-    width: 144,
+    width: 136,
     cell: ({ endpoint }) => <span title={endpoint}>{shortEndpoint(endpoint)}</span>,
     sortBy: ({ endpoint }) => endpoint,
   },
   {
     id: 'key',
     header: 'Org and key',
+    width: 160,
     cell: Owner,
     sortBy: (row) => `${orgOf(row)} ${keyOf(row)}`,
   },

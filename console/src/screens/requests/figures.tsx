@@ -16,7 +16,7 @@ export function Figures({ requests }: { requests: readonly RecentRequest[] }) {
         { label: 'Requests', value: count(requests.length), note: oldest && <Since at={oldest} /> },
         { label: 'Failed', value: percent(failed, requests.length), note: count(failed) },
         { label: 'Median time', value: timeOf(median), note: `95th percentile ${timeOf(p95)}` },
-        { label: 'To first output', value: timeOf(firstMedian), note: 'median' },
+        { label: 'Time to first output', value: timeOf(firstMedian), note: 'median' },
         { label: 'Output tokens', value: compact(outputTokens) },
         { label: 'Cost', value: <Money amount={amount} /> },
       ]}
@@ -27,7 +27,7 @@ export function Figures({ requests }: { requests: readonly RecentRequest[] }) {
 function Since({ at }: { at: string }) {
   return (
     <>
-      the oldest <Time at={at} />
+      oldest <Time at={at} />
     </>
   );
 }

@@ -30,7 +30,7 @@ const columns: readonly Column<BudgetRow>[] = [
   },
   {
     id: 'owner',
-    header: 'Of',
+    header: 'Owner',
     width: 220,
     cell: ({ id, ...budget }) => <span title={id}>{ownerOf(budget)}</span>,
   },
@@ -39,7 +39,7 @@ const columns: readonly Column<BudgetRow>[] = [
   { id: 'forecast', header: 'End of the month', width: 130, align: 'end', cell: atEnd },
   {
     id: 'until',
-    header: 'Used up',
+    header: 'Runs out',
     width: 110,
     align: 'end',
     cell: ({ reached_at: reached, forecast }) => (

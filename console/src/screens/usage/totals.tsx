@@ -15,7 +15,7 @@ export function Totals({ sums, days }: { sums: readonly GroupSum[]; days: number
     <Stats
       stats={[
         { label: 'Spend', value: <Money amount={fromNano(nano)} />, note: `in ${count(days)} days` },
-        { label: 'A day', value: money(nano / 1e9 / days), note: 'on average' },
+        { label: 'Per day', value: money(nano / 1e9 / days), note: 'on average' },
         { label: 'Requests', value: compact(requests), note: `${perRequest} each` },
         { label: 'Input tokens', value: compact(input), note: `${percent(cached, input)} cached` },
         { label: 'Output tokens', value: compact(sum((group) => group.outputTokens)) },

@@ -5,7 +5,7 @@ import { hasScope, useSession } from '../../api/session.ts';
 import { compact, money } from '../../parts/format.ts';
 import { LimitsInUse } from '../../parts/limits-in-use.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
-import { Screen, Section } from '../../parts/screen.tsx';
+import { Pair, Screen, Section } from '../../parts/screen.tsx';
 import { maxSeries, StackedBars } from '../../parts/stacked-bars.tsx';
 import { useNow } from '../../parts/time.tsx';
 import { Budgets } from './budgets.tsx';
@@ -48,10 +48,12 @@ export function Usage() {
           )}
         </QueryView>
       </div>
-      <Section title={report.org === undefined ? 'Limits of your key and org' : 'Limits of the org'}>
-        <LimitsInUse of={report.org === undefined ? { kind: 'self' } : { kind: 'org', id: report.org }} />
-      </Section>
-      {query.data && <Budgets budgets={query.data.budgets} org={report.org} isAdmin={isAdmin} now={now} />}
+      <Pair>
+        <Section title={report.org === undefined ? 'Limits of your key and org' : 'Limits of the org'}>
+          <LimitsInUse of={report.org === undefined ? { kind: 'self' } : { kind: 'org', id: report.org }} />
+        </Section>
+        {query.data && <Budgets budgets={query.data.budgets} org={report.org} isAdmin={isAdmin} now={now} />}
+      </Pair>
     </Screen>
   );
 }
