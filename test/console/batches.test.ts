@@ -107,6 +107,9 @@ function batchTests(chromium: Browser): void {
         key: app.key,
         path: '/batches?q=bulk',
       });
+      await row(page, 'bulk three').waitFor();
+      // An action ends the pause, so that its effect is seen.
+      await page.getByRole('button', { name: 'Pause updates' }).click();
       await row(page, 'bulk three').getByRole('checkbox').check();
       await row(page, 'bulk one').getByRole('checkbox').check();
       await actions(page, 'Selected batches').getByRole('button', { name: 'Pause' }).click();

@@ -72,6 +72,33 @@ function liveTests(chromium: Browser): void {
     await Promise.all([list.close(), one.close()]);
   });
 
+  it('holds a paused screen still until it is resumed or left', async () => {
+    upstream.answer = complete('ok');
+    const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/batches' });
+    const listed = (name: string) => row(page, 'Batches, newest first', name);
+    await settled(page);
+    await page.getByRole('button', { name: 'Pause updates' }).click();
+    await page.getByRole('status').getByText('Updates paused').waitFor();
+    await expectAccessible(page);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const { id } = await create('while paused');
+    await app.api.finished(id);
+    // Another page shows the batch: the paused one would, too.
+    const other = await openConsole(chromium, app.url, { key: app.key, path: '/batches' });
+    await row(other.page, 'Batches, newest first', 'while paused').getByText('Completed').waitFor();
+    expect(await listed('while paused').count()).toBe(0);
+    expect(asked).toEqual([]);
+    await page.keyboard.press('p');
+    await listed('while paused').getByText('Completed').waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Resume updates' }).waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('button', { name: 'Pause updates' }).waitFor();
+    expect(faults).toEqual([]);
+    await Promise.all([close(), other.close()]);
+  });
+
   describe('behind a proxy that serves it below a path', () => {
     it('finds its files, its API, its session and the documentation', async () => {
       const proxy = await startPrefixProxy(app.url, '/tools/offpeak');

@@ -82,6 +82,36 @@ function usageTests(chromium: Browser): void {
       await close();
     });
 
+    it('shows the days that are drawn over or chosen, with their sums', async () => {
+      const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/usage' });
+      const chart = page.getByRole('img', { name: 'Spend by day and model' }).locator('.u-over');
+      const box = (await chart.boundingBox())!;
+      const draw = async (from: number, to: number) => {
+        const y = box.y + box.height / 2;
+        await page.mouse.move(box.x + box.width * from, y);
+        await page.mouse.down();
+        await page.mouse.move(box.x + box.width * to, y, { steps: 4 });
+        await page.mouse.up();
+      };
+      // Thirty days of equal width; the last one has the usage.
+      await draw(0.01, 0.16);
+      await page.getByText('in 5 days').waitFor();
+      await page.getByText('Nothing was used in these days.').waitFor();
+      const { searchParams } = new URL(page.url());
+      expect(Date.parse(searchParams.get('to')!) - Date.parse(searchParams.get('from')!)).toBe(
+        4 * 86_400_000,
+      );
+      await expectAccessible(page);
+      await page.getByLabel('Last day').fill(new Date().toISOString().slice(0, 10));
+      await page.getByText('in 30 days').waitFor();
+      await page.getByRole('table', { name: 'Usage by model' }).getByText('tiny').waitFor();
+      await page.getByLabel('Days (UTC)').selectOption('Last 7 days');
+      await page.getByText('in 7 days').waitFor();
+      expect(new URL(page.url()).search).toBe('?range=7d');
+      expect(faults).toEqual([]);
+      await close();
+    });
+
     it('shows how much of each limit is used, in words', async () => {
       const limits = { requests_per_minute: 1, open_batches: 5 };
       await call(adminKey, 'PATCH', '/v1/admin/orgs/default', { limits });

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
 import type { Batch, BatchFilters } from './batches.ts';
 import { apiBase } from './client.ts';
+import { usePaused } from './pause.ts';
 import { setConnected } from './connection.ts';
 
 /** Pause before a stream that the server refused is opened again. */
@@ -15,20 +16,23 @@ interface Listener {
   onGap: () => void;
 }
 
-/** Follows the changes of the batches that match, while the page is visible. */
+/** Follows the changes of the batches that match, while the page is visible and not paused. */
 export function useBatchEvents(isAdmin: boolean, filters: BatchFilters, listener: Listener): void {
   const latest = useRef(listener);
   useEffect(() => {
     latest.current = listener;
   });
   const query = queryOf(filters);
+  const isPaused = usePaused();
   useEffect(
     () =>
-      followBatches(`${apiBase}/v1/${isAdmin ? 'admin/' : ''}batches/events`, query, {
-        onChange: (batches, deleted) => latest.current.onChange(batches, deleted),
-        onGap: () => latest.current.onGap(),
-      }),
-    [isAdmin, query],
+      isPaused
+        ? undefined
+        : followBatches(`${apiBase}/v1/${isAdmin ? 'admin/' : ''}batches/events`, query, {
+            onChange: (batches, deleted) => latest.current.onChange(batches, deleted),
+            onGap: () => latest.current.onGap(),
+          }),
+    [isAdmin, query, isPaused],
   );
 }
 

@@ -26,6 +26,8 @@ export function useSessionQuery(): UseQueryResult<Session | null> {
     queryFn: ({ signal }) => sendJson<Session | null>(new Request(path, { signal })),
     staleTime: 60_000,
     refetchInterval: 60_000,
+    // A paused page shows the end of its session, too.
+    refetchIntervalInBackground: true,
   });
 }
 

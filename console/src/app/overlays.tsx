@@ -20,7 +20,8 @@ export function Overlays({ open, onOpen }: OverlaysProps) {
       const shortcut = shortcutOf(event, isTypingInto(event.target));
       if (shortcut === undefined || (shortcut === 'rows' && !focusFirstRow())) return;
       event.preventDefault();
-      if (shortcut === 'rows' || (shortcut === 'search' && focusSearch())) return;
+      if (shortcut === 'pause') document.querySelector<HTMLElement>('main [data-pause]')?.click();
+      if (shortcut === 'rows' || shortcut === 'pause' || (shortcut === 'search' && focusSearch())) return;
       onOpen(shortcut === 'search' ? 'palette' : shortcut);
     }
     document.addEventListener('keydown', onKeyDown);

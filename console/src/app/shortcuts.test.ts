@@ -8,6 +8,8 @@ it.each([
   [press('K', { metaKey: true }), true, 'palette'],
   [press('?'), false, 'help'],
   [press('/'), false, 'search'],
+  [press('p'), false, 'pause'],
+  [press('p'), true, undefined],
   [press('j'), false, 'rows'],
   [press('k'), false, 'rows'],
   [press('?'), true, undefined],

@@ -1,4 +1,4 @@
-export type Shortcut = 'palette' | 'help' | 'search' | 'rows';
+export type Shortcut = 'palette' | 'help' | 'search' | 'rows' | 'pause';
 
 /** Meaning of a key press outside of tables and dialogs; undefined for a key that is typed into a field, or means nothing. */
 export function shortcutOf(
@@ -11,6 +11,7 @@ export function shortcutOf(
   if (isTyping) return undefined;
   if (event.key === '?') return 'help';
   if (event.key === '/') return 'search';
+  if (event.key === 'p') return 'pause';
   return event.key === 'j' || event.key === 'k' ? 'rows' : undefined;
 }
 

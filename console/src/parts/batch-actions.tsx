@@ -8,6 +8,7 @@ import {
   startAction,
   stopAction,
 } from '../api/batches.ts';
+import { setPaused } from '../api/pause.ts';
 import { Bar } from './bar.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -130,7 +131,11 @@ function ActionDialog({ isAdmin, request, onClose }: ActionDialogProps) {
   });
   const start = useMutation({
     mutationFn: () => startAction(isAdmin, request),
-    onSuccess: (action) => queries.setQueryData(actionQuery(isAdmin, action.id).queryKey, action),
+    onSuccess(action) {
+      queries.setQueryData(actionQuery(isAdmin, action.id).queryKey, action);
+      // The effect is to be seen.
+      setPaused(false);
+    },
   });
   if (start.data)
     return <ActionProgress isAdmin={isAdmin} id={start.data.id} kind={request.action} onClose={onClose} />;

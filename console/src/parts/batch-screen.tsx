@@ -26,6 +26,7 @@ export function BatchScreen({ batchId, batch, actions, children }: BatchScreenPr
       title={batch ? (batch.name ?? batchId) : 'Batch'}
       parent={<Link to="/batches">Batches</Link>}
       mark={state && <State kind={state.kind}>{state.word}</State>}
+      isLive
       actions={actions}
       tabs={
         batch &&

@@ -26,12 +26,14 @@ interface ChartProps {
   /** Time of the values in the legend. */
   when: string;
   legend: readonly LegendEntry[];
+  /** Says how to choose a part of the chart, or all of it again. */
+  hint: ReactNode;
   /** Names of the values of a point, and the points in the order of time. Called when the reader opens their table. */
   points: { names: readonly string[]; rows: () => readonly ChartPoint[] };
 }
 
 /** Frame of a chart, with the values at the pointer in its legend, and all values in a table that opens. */
-export function Chart({ plot, label, when, legend, points }: ChartProps) {
+export function Chart({ plot, label, when, legend, hint, points }: ChartProps) {
   return (
     <figure className={css.chart}>
       <div ref={plot} role="img" aria-label={label} className={css.plot} />
@@ -46,6 +48,7 @@ export function Chart({ plot, label, when, legend, points }: ChartProps) {
             <span className={css.value}>{value}</span>
           </li>
         ))}
+        <li className={css.hint}>{hint}</li>
       </ul>
       <Points label={label} {...points} />
     </figure>

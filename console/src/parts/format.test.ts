@@ -22,6 +22,19 @@ describe('relativeTime', () => {
   });
 });
 
+it('shows the time of a moment of today, and the date of one of another day', () => {
+  expect(format.clockTime(seconds(-1), now)).toMatch(/^\d\d:\d\d:59$/);
+  expect(format.clockTime(seconds(-3 * 86_400), now)).toMatch(/25/);
+});
+
+it('shows the instants in a message in the zone of the reader', () => {
+  const message = 'It is renewed at 2026-12-01T00:00:00Z, in 3 days.';
+  expect(format.localTimes(message)).toBe(
+    `It is renewed at ${format.exactTime(Date.parse('2026-12-01T00:00:00Z'))}, in 3 days.`,
+  );
+  expect(format.localTimes('in 2026-11, T00:00')).toBe('in 2026-11, T00:00');
+});
+
 it('reads both formats of dates', () => {
   expect(format.toMs('2026-11-28T12:00:00Z')).toBe(now);
   expect(format.toMs(now / 1_000)).toBe(now);

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { PauseButton } from './pause-button.tsx';
 import css from './screen.module.css';
 
 interface ScreenProps {
@@ -8,6 +9,8 @@ interface ScreenProps {
   parent?: ReactNode;
   /** State of what the screen shows, behind the heading. */
   mark?: ReactNode;
+  /** True where the screen changes by itself: its updates can be paused. */
+  isLive?: boolean;
   /** Buttons beside the heading. */
   actions?: ReactNode;
   /** `Tabs` below the heading. */
@@ -16,7 +19,7 @@ interface ScreenProps {
 }
 
 /** A screen with its heading. */
-export function Screen({ title, parent, mark, actions, tabs, children }: ScreenProps) {
+export function Screen({ title, parent, mark, isLive, actions, tabs, children }: ScreenProps) {
   return (
     <>
       <title>{`${title} · Offpeak`}</title>
@@ -30,7 +33,12 @@ export function Screen({ title, parent, mark, actions, tabs, children }: ScreenP
           <h1>{title}</h1>
           {mark}
         </div>
-        {actions && <div className={css.actions}>{actions}</div>}
+        {(isLive || actions) && (
+          <div className={css.actions}>
+            {isLive && <PauseButton />}
+            {actions}
+          </div>
+        )}
       </div>
       {tabs && <div className={css.tabs}>{tabs}</div>}
       <div className={css.sections}>{children}</div>

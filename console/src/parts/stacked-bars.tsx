@@ -21,14 +21,22 @@ interface StackedBarsProps {
   /** At most `maxSeries`, from the bottom to the top; the id `others` has the colour of all others. */
   series: readonly BarSeries[];
   format: (value: number) => string;
+  /** Called with the days that the pointer is drawn over. */
+  onChoose: (first: string, last: string) => void;
 }
 
 /** A bar for each day, divided by series. The legend shows the values of the day under the pointer, otherwise the totals. */
-export function StackedBars({ label, days, series, format }: StackedBarsProps) {
+export function StackedBars({ label, days, series, format, onChoose }: StackedBarsProps) {
   const [day, setDay] = useState<number | null>(null);
   const data = useMemo(() => dataOf(days, series), [days, series]);
   const options = useCallback((element: HTMLElement) => optionsOf(element, series, format), [series, format]);
-  const plot = usePlot({ height: 220, options, data, onHover: setDay });
+  const plot = usePlot({
+    height: 220,
+    options,
+    data,
+    onHover: setDay,
+    onChoose: (first, last) => onChoose(days[first]!, days[last]!),
+  });
   const valueOf = ({ values }: BarSeries) =>
     day === null ? values.reduce((sum, value) => sum + value, 0) : (values[day] ?? 0);
   return (
@@ -42,6 +50,7 @@ export function StackedBars({ label, days, series, format }: StackedBarsProps) {
         colour: colourName(each, index),
         value: format(valueOf(each)),
       }))}
+      hint="Draw over the bars to choose days"
       points={{
         names: series.map((each) => each.label),
         rows: () => days.map((at, n) => ({ at, values: series.map(({ values }) => format(values[n] ?? 0)) })),
@@ -69,17 +78,22 @@ function optionsOf(
 ): Omit<uPlot.Options, 'width' | 'height'> {
   const axis = axisStyle(element);
   const bars = uPlot.paths.bars!({ size: [0.72, 48] });
-  const halfDay = 43_200;
+  const day = 86_400;
   return {
     padding: [12, 8, 0, 0],
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
     scales: {
-      x: { range: (_, min, max) => [min - halfDay, max + halfDay] },
+      x: { range: (_, min, max) => [min - day / 2, max + day / 2] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, values: (_, splits) => splits.map(dayLabel) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        incrs: [1, 2, 4, 7, 14, 28, 56].map((days) => days * day),
+        values: (_, splits) => splits.map(dayLabel),
+      },
       { ...axis, size: 64, values: (_, splits) => splits.map((value) => format(value)) },
     ],
     series: [

@@ -41,6 +41,27 @@ export function ChoiceField({ label, value, choices, onChange }: ChoiceFieldProp
   );
 }
 
+interface DayFieldProps {
+  label: string;
+  /** UTC day, such as `2026-11-28`. */
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** Filter with a day. An empty field changes nothing. */
+export function DayField({ label, value, onChange }: DayFieldProps) {
+  return (
+    <label className={css.field}>
+      {label}
+      <input
+        type="date"
+        value={value}
+        onChange={({ target }) => target.value !== '' && onChange(target.value)}
+      />
+    </label>
+  );
+}
+
 interface SearchFieldProps {
   label: string;
   value: string;

@@ -11,16 +11,24 @@ interface PlotOptions {
   data: uPlot.AlignedData;
   /** Called with the place in the data under the pointer; null without one. */
   onHover: (index: number | null) => void;
+  /** Called with the first and the last place of a part that the pointer is drawn over. */
+  onChoose: (first: number, last: number) => void;
 }
 
 /** Draws a chart into an element. It follows the width of the element, and the theme of the page: a canvas does not by itself. */
-export function usePlot({ height, options, data, onHover }: PlotOptions): RefObject<HTMLDivElement | null> {
+export function usePlot({
+  height,
+  options,
+  data,
+  onHover,
+  onChoose,
+}: PlotOptions): RefObject<HTMLDivElement | null> {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(undefined);
-  const latest = useRef({ data, onHover });
+  const latest = useRef({ data, onHover, onChoose });
   const isDark = useMedia('(prefers-color-scheme: dark)');
   useEffect(() => {
-    latest.current = { data, onHover };
+    latest.current = { data, onHover, onChoose };
   });
 
   useEffect(() => {
@@ -33,7 +41,11 @@ export function usePlot({ height, options, data, onHover }: PlotOptions): RefObj
         width: element.clientWidth,
         height,
         legend: { show: false },
-        hooks: { setCursor: [({ cursor }) => latest.current.onHover(cursor.idx ?? null)] },
+        cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
+        hooks: {
+          setCursor: [({ cursor }) => latest.current.onHover(cursor.idx ?? null)],
+          setSelect: [(plotted) => choose(plotted, latest.current.onChoose)],
+        },
       },
       latest.current.data,
       element,
@@ -51,6 +63,15 @@ export function usePlot({ height, options, data, onHover }: PlotOptions): RefObj
     chart.current?.setData(data);
   }, [data]);
   return box;
+}
+
+/** Reports the part that was selected, and removes its frame. */
+function choose(plot: uPlot, onChoose: PlotOptions['onChoose']): void {
+  const { left, width } = plot.select;
+  if (width <= 0) return;
+  const places = [plot.posToIdx(left), plot.posToIdx(left + width)] as const;
+  plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  onChoose(...places);
 }
 
 /** Style of the axes: their text has the colour of the element, and the grid that of its border. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BatchHistory } from '../../api/batches.ts';
-import { ratesOf } from './rates.ts';
+import { partOf, ratesOf } from './rates.ts';
 import { timelineOf } from './timeline-entries.ts';
 
 const point = (second: number, completed: number, failed = 0, tokens = 0) => ({
@@ -18,6 +18,16 @@ describe('the curves of a batch', () => {
       donePerMinute: [20, 20, 0],
       failedPerMinute: [2, 2, 0],
       tokensPerSecond: [2, 2, 0],
+    });
+  });
+
+  it('between two instants keep the points of both', () => {
+    const rates = ratesOf([point(0, 0), point(30, 10, 1, 30), point(90, 10, 1, 30), point(99, 10)]);
+    expect(partOf(rates, 30, 90)).toEqual({
+      at: [30, 90],
+      donePerMinute: [20, 0],
+      failedPerMinute: [2, 0],
+      tokensPerSecond: [2, 0],
     });
   });
 

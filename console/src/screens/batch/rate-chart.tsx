@@ -1,19 +1,28 @@
 import { useMemo, useState } from 'react';
 import uPlot from 'uplot';
+import { Button } from '../../parts/button.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { compact, exactTime } from '../../parts/format.ts';
 import { axisStyle, colourOf, usePlot } from '../../parts/use-plot.ts';
-import { averageOf, type Rates } from './rates.ts';
+import { averageOf, partOf, type Rates } from './rates.ts';
 import { timeLabels } from './time-labels.ts';
 
 /** Requests done and failed a minute, over time. The legend has the values under the pointer, otherwise those of the whole time. */
-export function RateChart({ rates, label }: { rates: Rates; label: string }) {
+export function RateChart({ rates: all, label }: { rates: Rates; label: string }) {
+  const [part, setPart] = useState<readonly [from: number, to: number]>();
+  const rates = useMemo(() => (part ? partOf(all, ...part) : all), [all, part]);
   const [index, setIndex] = useState<number | null>(null);
   const data = useMemo(
     (): uPlot.AlignedData => [rates.at, rates.donePerMinute, rates.failedPerMinute],
     [rates],
   );
-  const plot = usePlot({ height: 200, options, data, onHover: setIndex });
+  const plot = usePlot({
+    height: 200,
+    options,
+    data,
+    onHover: setIndex,
+    onChoose: (first, last) => first < last && setPart([rates.at[first]!, rates.at[last]!]),
+  });
   const value = (values: readonly number[]) =>
     compact(Math.round(10 * (index === null ? averageOf(rates, values) : (values[index] ?? 0))) / 10);
   const at = index === null ? undefined : rates.at[index];
@@ -32,6 +41,15 @@ export function RateChart({ rates, label }: { rates: Rates; label: string }) {
         },
         { id: 'tokens', label: 'Tokens per second', value: value(rates.tokensPerSecond) },
       ]}
+      hint={
+        part ? (
+          <Button kind="quiet" onClick={() => setPart(undefined)}>
+            Show the whole time
+          </Button>
+        ) : (
+          'Draw over the curve to choose a time'
+        )
+      }
       points={{
         names: ['Done per minute', 'Failed per minute', 'Tokens per second'],
         rows: () => rowsOf(rates),
@@ -57,7 +75,6 @@ function options(element: HTMLElement): Omit<uPlot.Options, 'width' | 'height'> 
   const series = { width: 1.5, points: { show: false }, paths };
   return {
     padding: [12, 16, 0, 0],
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
       { ...axis, grid: { show: false }, size: 28, values: (_, splits) => timeLabels(splits) },

@@ -31,6 +31,17 @@ export function ratesOf(points: BatchHistory['points']): Rates {
   return rates;
 }
 
+/** The curves between two instants in Unix seconds, both inclusive. */
+export function partOf(rates: Rates, from: number, to: number): Rates {
+  const isInside = (_: number, index: number) => rates.at[index]! >= from && rates.at[index]! <= to;
+  return {
+    at: rates.at.filter(isInside),
+    donePerMinute: rates.donePerMinute.filter(isInside),
+    failedPerMinute: rates.failedPerMinute.filter(isInside),
+    tokensPerSecond: rates.tokensPerSecond.filter(isInside),
+  };
+}
+
 /** Average of one of the curves over the whole time. */
 export function averageOf({ at }: Rates, values: readonly number[]): number {
   const length = (at.at(-1) ?? 0) - (at[0] ?? 0);

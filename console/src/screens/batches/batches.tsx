@@ -82,6 +82,7 @@ function List() {
   return (
     <Screen
       title="Batches"
+      isLive
       actions={
         <>
           {canAct && rows.length > 0 && (

@@ -56,8 +56,10 @@ export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
           Clear
         </Button>
       )}
-      <States search={search} onChange={(status) => set({ status })} isAdmin={isAdmin} />
       <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
+      <div className={css.states}>
+        <States search={search} onChange={(status) => set({ status })} isAdmin={isAdmin} />
+      </div>
     </div>
   );
 }

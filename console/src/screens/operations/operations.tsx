@@ -29,6 +29,7 @@ export function Operations() {
   return (
     <Screen
       title="Operations"
+      isLive
       tabs={
         current && (
           <Tabs label="Parts of the operations">

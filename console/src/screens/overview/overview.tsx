@@ -27,7 +27,7 @@ export function Overview() {
 function Shown({ isAdmin, canCreate }: { isAdmin: boolean; canCreate: boolean }) {
   useLiveBatches(isAdmin);
   return (
-    <Screen title="Overview" actions={canCreate && <NewBatchLink />}>
+    <Screen title="Overview" isLive actions={canCreate && <NewBatchLink />}>
       <Summary isAdmin={isAdmin} />
       <Pair>
         <Concerns isAdmin={isAdmin} />

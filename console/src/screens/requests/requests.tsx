@@ -20,7 +20,7 @@ import { requestsSearch, type RequestsSearch } from './search.ts';
 export function Requests() {
   const query = useQuery(requestsQuery(useQueryClient()));
   return (
-    <Screen title="Requests">
+    <Screen title="Requests" isLive>
       <QueryView query={query} what="The requests" rows={12}>
         {(requests) =>
           requests.length === 0 ? (

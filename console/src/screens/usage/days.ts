@@ -1,6 +1,6 @@
 import type { Range } from './search.ts';
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 /** UTC day, such as `2026-11-28`. */
 export function utcDay(ms: number): string {

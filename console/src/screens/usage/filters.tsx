@@ -1,14 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Choice, ChoiceField, Toolbar } from '../../parts/toolbar.tsx';
+import { type Choice, ChoiceField, DayField, Toolbar } from '../../parts/toolbar.tsx';
+import type { Days } from './days.ts';
 import { orgsQuery } from './queries.ts';
 import type { Group, Measure, Range } from './search.ts';
 
-const rangeLabels: Readonly<Record<Range, string>> = {
+const rangeLabels: Readonly<Record<Shown['range'], string>> = {
   '7d': 'Last 7 days',
   '30d': 'Last 30 days',
   '90d': 'Last 90 days',
   month: 'This month',
   'last-month': 'Last month',
+  days: 'Chosen days',
 };
 
 export const groupLabels: Readonly<Record<Group, string>> = {
@@ -28,7 +30,7 @@ export const measureLabels: Readonly<Record<Measure, string>> = {
 };
 
 export interface Shown {
-  range: Range;
+  range: Range | 'days';
   by: Group;
   show: Measure;
   org: string | undefined;
@@ -36,12 +38,13 @@ export interface Shown {
 
 interface FiltersProps {
   shown: Shown;
+  days: Days;
   /** True for a key that sees all orgs. */
   isAdmin: boolean;
   onChange: (change: Record<string, string>) => void;
 }
 
-export function Filters({ shown: { range, by, show, org }, isAdmin, onChange }: FiltersProps) {
+export function Filters({ shown: { range, by, show, org }, days, isAdmin, onChange }: FiltersProps) {
   const { data: orgs = [] } = useQuery({ ...orgsQuery, enabled: isAdmin });
   const groups = choicesOf(groupLabels).filter(({ value }) => isAdmin || value !== 'org');
   return (
@@ -50,8 +53,16 @@ export function Filters({ shown: { range, by, show, org }, isAdmin, onChange }: 
         label="Days (UTC)"
         value={range}
         choices={choicesOf(rangeLabels)}
-        onChange={(value) => onChange({ range: value })}
+        onChange={(value) =>
+          onChange(value === 'days' ? { from: days.start, to: days.end } : { range: value, from: '', to: '' })
+        }
       />
+      {range === 'days' && (
+        <>
+          <DayField label="First day" value={days.start} onChange={(from) => onChange({ from })} />
+          <DayField label="Last day" value={days.end} onChange={(to) => onChange({ to })} />
+        </>
+      )}
       <ChoiceField label="By" value={by} choices={groups} onChange={(value) => onChange({ by: value })} />
       <ChoiceField
         label="Chart"

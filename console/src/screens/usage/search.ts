@@ -1,3 +1,8 @@
+import { dayMs, utcDay } from './days.ts';
+
+/** Days before the last one that a report shows at most. */
+const maxDays = 366;
+
 export const ranges = ['7d', '30d', '90d', 'month', 'last-month'] as const;
 export type Range = (typeof ranges)[number];
 
@@ -11,6 +16,9 @@ export type Measure = (typeof measures)[number];
 export interface UsageSearch {
   /** `30d` if absent. */
   range?: Range;
+  /** First and last UTC day, both or none, in place of a range. */
+  from?: string;
+  to?: string;
   /** `model` if absent. */
   by?: Group;
   /** `amount` if absent. */
@@ -25,10 +33,24 @@ export function usageSearch(search: Record<string, unknown>): UsageSearch {
   const by = groups.find((each) => each === search['by']);
   const show = measures.find((each) => each === search['show']);
   const org = search['org'];
+  const days = chosenDays(search['from'], search['to']);
   return {
-    ...(range && range !== '30d' && { range }),
+    ...days,
+    ...(range && range !== '30d' && !days && { range }),
     ...(by && by !== 'model' && { by }),
     ...(show && show !== 'amount' && { show }),
     ...(typeof org === 'string' && org !== '' && { org }),
   };
+}
+
+/** Two days in their order, of which the first is at most a year before the last; undefined for anything else. */
+function chosenDays(from: unknown, to: unknown): Record<'from' | 'to', string> | undefined {
+  if (!isDay(from) || !isDay(to)) return undefined;
+  const [first, last] = from <= to ? [from, to] : [to, from];
+  const earliest = utcDay(Date.parse(last) - maxDays * dayMs);
+  return { from: first < earliest ? earliest : first, to: last };
+}
+
+function isDay(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value));
 }

@@ -27,6 +27,14 @@ describe('days', () => {
     expect(eachDay({ start, end })).toHaveLength(count);
   });
 
+  it('from an address are in order, a year at most, and in place of a range', () => {
+    const search = (from: unknown, to: unknown) => usageSearch({ from, to, range: '7d' });
+    expect(search('2026-11-03', '2026-11-01')).toEqual({ from: '2026-11-01', to: '2026-11-03' });
+    expect(search('2020-01-01', '2026-11-01')).toEqual({ from: '2025-10-31', to: '2026-11-01' });
+    for (const wrong of [undefined, '', '2026-13-01', 20_261_101])
+      expect(search(wrong, '2026-11-01')).toEqual({ range: '7d' });
+  });
+
   it('the last week ends yesterday, and a month before January is December', () => {
     expect(lastWeek(now)).toEqual({ start: '2026-11-21', end: '2026-11-27' });
     expect(daysOf('last-month', Date.parse('2027-01-05T00:00:00Z'))).toEqual({

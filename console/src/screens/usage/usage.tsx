@@ -23,26 +23,29 @@ import css from './usage.module.css';
 export function Usage() {
   const session = useSession();
   const isAdmin = hasScope(session, 'admin:read');
-  const { range = '30d', by = 'model', show = 'amount', org }: UsageSearch = useSearch({ from: '/usage' });
+  const search: UsageSearch = useSearch({ from: '/usage' });
+  const { range = '30d', by = 'model', show = 'amount', org, from, to } = search;
   const navigate = useNavigate({ from: '/usage' });
   const now = useNow();
-  const days = daysOf(range, now);
+  const isChosen = from !== undefined && to !== undefined;
+  const days = isChosen ? { start: from, end: to } : daysOf(range, now);
   const report = { ...days, by, org: isAdmin ? org : undefined };
   const query = useQuery(usageQuery(report));
-  const shown: Shown = { range, by, show, org };
+  const shown: Shown = { range: isChosen ? 'days' : range, by, show, org };
   const change = (changes: Record<string, string>) =>
     void navigate({ search: (before) => usageSearch({ ...before, ...changes }), replace: true });
 
   return (
     <Screen title="Usage" actions={<Download report={report} />}>
       <div className={css.report}>
-        <Filters shown={shown} isAdmin={isAdmin} onChange={change} />
+        <Filters shown={shown} days={days} isAdmin={isAdmin} onChange={change} />
         <QueryView query={query} what="The usage" rows={10}>
           {({ data }) => (
             <Report
               rows={data}
               days={days}
               shown={shown}
+              onChooseDays={(first, last) => change({ from: first, to: last })}
               onOpenOrg={(id) => change({ org: id, by: 'model' })}
             />
           )}
@@ -63,9 +66,10 @@ interface ReportProps {
   days: Days;
   shown: Shown;
   onOpenOrg: (id: string) => void;
+  onChooseDays: (first: string, last: string) => void;
 }
 
-function Report({ rows, days: { start, end }, shown: { by, show }, onOpenOrg }: ReportProps) {
+function Report({ rows, days: { start, end }, shown: { by, show }, onOpenOrg, onChooseDays }: ReportProps) {
   const days = useMemo(() => eachDay({ start, end }), [start, end]);
   const sums = useMemo(() => sumGroups(rows, by), [rows, by]);
   const series = useMemo(() => toSeries(rows, { by, show, days, limit: maxSeries }), [rows, by, show, days]);
@@ -78,6 +82,7 @@ function Report({ rows, days: { start, end }, shown: { by, show }, onOpenOrg }: 
           days={days}
           series={series}
           format={show === 'amount' ? money : compact}
+          onChoose={onChooseDays}
         />
       )}
       <GroupTable by={by} sums={sums} onOpen={by === 'org' ? onOpenOrg : undefined} />
