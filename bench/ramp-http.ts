@@ -16,7 +16,7 @@ const fixed = [
 
 const loads = [
   { name: '600 answers of 2 s', count: 600, tokens: 96, fixed, atLeast: 0.9 },
-  { name: '200 answers of 10 s', count: 200, tokens: 400, fixed: fixed.slice(1, 2), atLeast: 0.9 },
+  { name: '300 answers of 10 s', count: 300, tokens: 400, fixed: fixed.slice(1, 2), atLeast: 0.9 },
 ];
 
 /** A model with an upstream of its own; `slots` is null where they are discovered. */
