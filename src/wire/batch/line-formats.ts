@@ -35,6 +35,8 @@ export interface LineFormat {
    * @throws ApiError `validation_error` for faults that only the conversion finds
    */
   prompt(body: Body): LinePrompt | null;
+  /** Paths of images that are named by URL, in a checked body without a prompt. */
+  imageUrlPaths?(body: Body): Iterable<string>;
   /** @param response set if the line is a single request for a response */
   prepare(body: JsonBody<Body>, response?: LineResponse): PreparedRequest;
 }
@@ -137,11 +139,13 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
 
 /** Lines without a prompt: no cache of an engine is reused for them. */
 function directLine(kind: DirectKind): LineFormat {
+  const { check, imageUrlPaths } = directFormats[kind];
   return {
     serves: kind,
     errors: 'chat',
-    check: directFormats[kind].check,
+    check,
     prompt: () => null,
+    ...(imageUrlPaths && { imageUrlPaths: (body) => imageUrlPaths(body as never) }),
     prepare: (body) => ({ kind, request: () => body, mapError: asItIs }) as unknown as PreparedRequest,
   };
 }

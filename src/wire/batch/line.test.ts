@@ -330,6 +330,19 @@ describe('the rules of a line', () => {
     ]);
   });
 
+  it('an image URL of a moderation is refused unless the model takes them', () => {
+    const images = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }];
+    const text = line({ url: '/v1/moderations', body: { model: 'tiny', input: images } });
+    const asked = (takes: boolean) =>
+      faultsOf(text, {
+        endpoints: ['/v1/moderations'],
+        refuseModel: () => undefined,
+        takesImageUrls: () => takes,
+      });
+    expect(asked(true)).toEqual([]);
+    expect(asked(false)).toEqual(['validation_error body.input[0]']);
+  });
+
   it('a fifth member is refused', () => {
     expect(faultsOf(line({ priority: 1 }))).toEqual(['validation_error priority']);
   });

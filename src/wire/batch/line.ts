@@ -157,7 +157,11 @@ export function createLineChecker(options: LineCheckerOptions) {
     const refused = target && model !== '' ? refusal(model, target) : undefined;
     if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
     const prompt = checked?.prompt ?? null;
-    if (prompt) faults.push(...imageUrlFaults(prompt, model));
+    if (prompt) faults.push(...imageUrlFaults(imageUrlPaths(prompt.chat.messages), model, prompt.mapFault));
+    else if (target && checked?.faults.length === 0) {
+      const paths = lineFormats[target].imageUrlPaths?.(body as Record<string, unknown>) ?? [];
+      faults.push(...imageUrlFaults(paths, model));
+    }
     const unknown = target && isObject(body) ? unknownFields(body, target, model, textOf) : [];
     if (options.isStrict === true) faults.push(...unknown.map((field) => inBody(unknownFieldFault(field))));
     const decoded = (value: unknown) => (typeof value === 'string' ? textOf(value) : value);
@@ -170,8 +174,12 @@ export function createLineChecker(options: LineCheckerOptions) {
       textOf,
     });
 
-  const imageUrlFaults = ({ chat, mapFault }: LinePrompt, model: string): Fault[] => {
-    const paths = [...imageUrlPaths(chat.messages)];
+  const imageUrlFaults = (
+    pathsOfUrls: Iterable<string>,
+    model: string,
+    mapFault: LinePrompt['mapFault'] = (fault) => fault,
+  ): Fault[] => {
+    const paths = [...pathsOfUrls];
     if (paths.length > 0) hasImageUrls = true;
     if (paths.length === 0 || (options.takesImageUrls?.(model) ?? true)) return [];
     return paths.map((param) => inBody(mapFault({ param, code: 'validation_error', message: imageUrlsOff })));
