@@ -83,6 +83,8 @@ export function createServer(deps: ServerDeps): Server {
       headersTimeout: 10_000,
       connectionsCheckingInterval: 5_000,
       maxHeaderSize: 16_384,
+      // Answered with the standard body (error-handlers.ts).
+      requireHostHeader: false,
       shouldUpgradeCallback: (request) => isForSocket(paths, request),
     },
     routerOptions: { maxParamLength: 16_384 },

@@ -243,21 +243,33 @@ describe('C16: requests that no client library sends', () => {
     expect(await sendRaw(app.url, text())).toMatch(expected);
   });
 
-  it('rejections by the parser have the standard body too', async () => {
-    const answer = await sendRaw(
-      app.url,
-      `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(17_000)}\r\n\r\n`,
-    );
+  const websocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+  it.each([
+    [
+      'headers that are too large',
+      () => `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(17_000)}\r\n\r\n`,
+      'headers_too_large',
+    ],
+    ['a missing Host', () => 'GET /healthz HTTP/1.1\r\n\r\n', 'malformed_request'],
+    [
+      'an invalid WebSocket handshake',
+      () => `GET /v1/responses HTTP/1.1\r\n${head()}${websocket}Sec-WebSocket-Key: x\r\n\r\n`,
+      'malformed_request',
+    ],
+  ])('rejections of %s have the standard body too', async (_name, text, code) => {
+    const answer = await sendRaw(app.url, text());
     const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as {
       request_id: string;
       error: { code: string };
     };
-    expect(body.error.code).toBe('headers_too_large');
-    expect(answer).toContain(`X-Request-Id: ${body.request_id}`);
+    expect(body.error.code).toBe(code);
+    expect(answer.toLowerCase()).toContain(`x-request-id: ${body.request_id}`);
   });
 
-  it('serves HTTP/1.0, Expect: 100-continue and pipelining', async () => {
+  it('serves HTTP/1.0, any Expect and pipelining', async () => {
     expect(await sendRaw(app.url, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK/);
+    const unknown = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: more\r\n\r\n';
+    expect(await sendRaw(app.url, unknown)).toMatch(/^HTTP\/1.1 200 OK/);
     const body = JSON.stringify({ model: 'tiny', input: 'x' });
     const expecting = await sendRaw(
       app.url,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ids } from '../../base/ids.ts';
@@ -26,10 +27,13 @@ export function handleErrors(
     void sendInTurn(strangers, traffic.of(request), { request, reply, error });
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    if (raw.httpVersionMinor > 0 || raw.headers['transfer-encoding'] === undefined) return done();
+    const fault = protocolFault(raw);
+    if (!fault) return done();
     reply.header('connection', 'close');
-    sendError(reply, traffic.of({ raw }), chunkedHttp10);
+    sendError(reply, traffic.of({ raw }), fault);
   });
+  // Other expectations than 100-continue may be ignored (RFC 9110, section 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.setErrorHandler((thrown, request, reply) => sendError(reply, traffic.of(request), thrown));
 }
 
@@ -75,6 +79,14 @@ const chunkedHttp10 = new ApiError(
   'malformed_request',
   'HTTP/1.0 does not support Transfer-Encoding. Send Content-Length, or use HTTP/1.1.',
 );
+const noHost = new ApiError('malformed_request', 'HTTP/1.1 requires a Host header.');
+
+/** Reason to reject a request that the parser accepts. */
+function protocolFault({ httpVersionMinor: minor, headers }: IncomingMessage): ApiError | undefined {
+  if (minor === 0 && headers['transfer-encoding'] !== undefined) return chunkedHttp10;
+  return minor > 0 && headers.host === undefined ? noHost : undefined;
+}
+
 const phrases: Record<number, string> = {
   400: 'Bad Request',
   408: 'Request Timeout',

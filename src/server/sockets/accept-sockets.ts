@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
 import { roundToTenths } from '../../core/call-trace.ts';
+import { ApiError } from '../../core/errors.ts';
 import { socketFields } from '../../wire/responses/socket.ts';
 import { authenticate, type MountDeps } from '../mount.ts';
 import type { MountedRoute } from '../route.ts';
@@ -136,7 +137,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
   for (const path of paths.keys()) app.route({ method: 'GET', url: path, onRequest: enter, handler });
 
   function handler(request: FastifyRequest, reply: FastifyReply) {
-    complete(request.raw, (socket) => {
+    const fault = complete(request.raw, (socket) => {
       socket.on('error', (error) => {
         // Errors of the client have a code of the library, which has answered them.
         if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
@@ -148,6 +149,8 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
       });
       serve(socket, request);
     });
+    if (fault !== undefined)
+      throw new ApiError('malformed_request', `Not a valid WebSocket handshake: ${fault}.`);
     // After `complete`: if the library fails to load, Fastify answers the request.
     reply.hijack();
   }

@@ -25,15 +25,20 @@ export function routeUpgrades(app: FastifyInstance, maxPayload: number) {
   return {
     /** True for an upgrade request, whose connection Node has released. */
     isUpgraded: (request: Http.IncomingMessage) => upgrades.has(request),
-    /** Completes the WebSocket handshake of a request. */
-    complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => {
+    /** Completes the WebSocket handshake of a request. @returns what is wrong with an invalid one, which is not answered */
+    complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void): string | undefined => {
       const { socket, head } = upgrades.get(request)!;
       const { WebSocketServer } = loadPackage('ws') as typeof Ws;
       const options = { maxPayload, perMessageDeflate: false, noServer: true, clientTracking: false };
       server ??= new WebSocketServer(options);
       // From here on the library handles its errors.
       socket.off('error', cut);
+      let fault: string | undefined;
+      const onFault = ({ message }: Error) => (fault = message);
+      server.once('wsClientError', onFault);
       server.handleUpgrade(request, socket, head, take);
+      server.off('wsClientError', onFault);
+      return fault;
     },
   };
 }
