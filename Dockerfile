@@ -23,6 +23,6 @@ EXPOSE 8080
 # `drain` is 25 seconds: stop the container with at least --stop-timeout 30.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.OFFPEAK_PORT || process.env.PORT || 8080}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["offpeak"]
 CMD ["serve", "--host", "0.0.0.0", "--data", "/data"]

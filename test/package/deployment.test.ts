@@ -1,5 +1,7 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -80,6 +82,25 @@ it('the configuration of the containers is complete once its lines are uncomment
   const used = Object.values(services).flatMap((service) => service.configs ?? []);
   expect(new Set(used.map(({ source }) => source))).toEqual(new Set(Object.keys(configs ?? {})));
   expect(used.length).toBeGreaterThan(0);
+});
+
+it('the health check of the image asks the port that the environment sets', async () => {
+  const [, command = ''] = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(read('Dockerfile')) ?? [];
+  const [, ...args] = JSON.parse(command) as string[];
+  const paths: (string | undefined)[] = [];
+  const server = createServer(({ url }, response) => {
+    paths.push(url);
+    response.writeHead(paths.length === 1 ? 200 : 503).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const exit = (name: string) =>
+    new Promise((resolve) => {
+      execFile(process.execPath, args, { env: { [name]: `${port}` } }).on('exit', resolve);
+    });
+  expect([await exit('OFFPEAK_PORT'), await exit('PORT')]).toEqual([0, 1]);
+  expect(paths).toEqual(['/readyz', '/readyz']);
 });
 
 it('every volume of a service is declared', () => {

@@ -15,7 +15,7 @@ export function migrate(cli: Cli): Command {
       const config = readConfig(cli, flags, { missingModels: true });
       if (config.database === 'sqlite')
         throw new CliError(
-          'There is nothing to migrate ahead: the embedded database is migrated by the start of its server.',
+          'There is nothing to migrate beforehand: a server migrates its embedded database when it starts.',
           'Name a Postgres with --database, OFFPEAK_DATABASE or the configuration.',
         );
       const { migratePostgres } = await import('../../app/migrate.ts');

@@ -32,13 +32,13 @@ function notExpected(what: string, value: unknown): string {
 export const bareBodyFault: Fault = {
   code: 'invalid_json_line',
   message:
-    'this line and others are bare request bodies: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, or use offpeak batch run --wrap',
+    'lines like this one are bare request bodies: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, or use offpeak batch run --wrap',
 };
 
 export const otherFormatFault: Fault = {
   code: 'invalid_json_line',
   message:
-    'this line and others are not batch lines: a line is {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}',
+    'lines like this one are not batch lines: a line is {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}',
 };
 
 const problemCodes: Record<JsonProblem['code'], ErrorCode> = {
