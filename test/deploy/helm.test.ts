@@ -214,6 +214,8 @@ describe.runIf(helmVersion !== undefined)('the chart', () => {
     ['a misspelt value', { apis: {} }, 'apis'],
     ['a misspelt value within', { api: { replica: 2 } }, 'replica'],
     ['the database in the configuration', { config: { database: 'sqlite' } }, 'config'],
+    ['a port in the configuration', { config: { server: { port: 9090 } } }, 'config'],
+    ['a role in the configuration', { config: { role: 'all' } }, 'config'],
     ['an ingress without a host', { ingress: { enabled: true } }, 'ingress.host'],
   ])('refuses %s', (_, values, names) => {
     const { status, stderr } = runHelm('template', { ...least, ...values });

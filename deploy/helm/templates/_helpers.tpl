@@ -111,7 +111,7 @@ spec:
         - name: offpeak
           image: {{ include "offpeak.image" $root }}
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
-          args: [serve, --role, {{ .role }}, --host, 0.0.0.0, --data, /data, --config, /etc/offpeak/offpeak.yaml]
+          args: [serve, --role, {{ .role }}, --host, 0.0.0.0, --port, "8080", --data, /data, --config, /etc/offpeak/offpeak.yaml]
           env:
             {{- include "offpeak.env" $root | nindent 12 }}
           ports:
