@@ -111,7 +111,7 @@ function batchTests(chromium: Browser): void {
       // An action ends the pause, so that its effect is seen.
       await page.getByRole('button', { name: 'Pause updates' }).click();
       await row(page, 'bulk three').getByRole('checkbox').check();
-      await row(page, 'bulk one').getByRole('checkbox').check();
+      await row(page, 'bulk one').getByRole('checkbox', { name: 'Select bulk one' }).check();
       await actions(page, 'Selected batches').getByRole('button', { name: 'Pause' }).click();
       await page.getByText('2 batches chosen, 2 of them can be paused').waitFor();
       await expectAccessible(page);

@@ -103,6 +103,33 @@ function signInTests(chromium: Exclude<typeof browser, { reason: string }>): voi
     await close();
   });
 
+  it.each([
+    [
+      'a reverse proxy answers in its place',
+      502,
+      'text/html',
+      '<h1>Bad Gateway</h1>',
+      'The server does not answer.',
+    ],
+    [
+      'it refuses requests for a while',
+      429,
+      'application/json',
+      '{"error": {"code": "rate_limit_exceeded", "message": "Too many requests."}}',
+      'Too many requests. What you see may be out of date',
+    ],
+  ])('says so where %s, and keeps what is shown', async (_, status, contentType, body, text) => {
+    const { page, close } = await openConsole(chromium, app.url, { key: app.key });
+    await page.getByText('No batch is open.').waitFor();
+    const away = /\/console\/(api|session)/;
+    await page.route(away, (route) => route.fulfill({ status, contentType, body }));
+    await page.getByText(text).waitFor();
+    expect(await page.getByText('No batch is open.').isVisible()).toBe(true);
+    await page.unroute(away);
+    await page.getByText(text).waitFor({ state: 'hidden' });
+    await close();
+  });
+
   it('loads a screen that was opened without a connection, once the server answers', async () => {
     const { page, close } = await openConsole(chromium, app.url, { key: app.key });
     await page.getByText('No batch is open.').waitFor();

@@ -18,9 +18,18 @@ export async function send(request: Request): Promise<Response> {
     setConnected(false);
     throw unreachable();
   }
+  if (isProxyError(response)) {
+    setConnected(false);
+    throw unreachable();
+  }
   setConnected(true);
   if (response.status === 401) onSessionEnded();
   return response;
+}
+
+/** True for the answer of a reverse proxy in place of the server, whose errors are JSON. */
+function isProxyError({ status, headers }: Response): boolean {
+  return status >= 502 && status <= 504 && !headers.get('content-type')?.includes('json');
 }
 
 /** Answer as JSON. @throws ApiFailure */

@@ -2,6 +2,7 @@ import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
 import { Suspense, useEffect, useRef } from 'react';
 import { serverPath } from '../api/base.ts';
 import { useConnected } from '../api/connection.ts';
+import { useReadError } from '../api/read-error.ts';
 import { type Session, useSignOut } from '../api/session.ts';
 import { Button } from '../parts/button.tsx';
 import { currentEntry, navigationFor } from './navigation.ts';
@@ -94,15 +95,15 @@ function shortKey(id: string): string {
   return `key …${id.slice(-6)}`;
 }
 
-/** Says that the server does not answer. What is on the screen stays there. */
+/** Says that the server does not answer, or refuses to. What is on the screen stays there. */
 function ConnectionNotice() {
   const isConnected = useConnected();
+  const error = useReadError();
+  const problem = !isConnected ? 'The server does not answer.' : error?.message;
   return (
     <div role="status">
-      {!isConnected && (
-        <p className={css.notice}>
-          The server does not answer. What you see may be out of date; the console keeps trying.
-        </p>
+      {problem !== undefined && (
+        <p className={css.notice}>{problem} What you see may be out of date; the console keeps trying.</p>
       )}
     </div>
   );

@@ -7,6 +7,8 @@ interface DataRowProps<Row> {
   /** Columns shown. */
   columns: readonly Column<Row>[];
   index: number;
+  /** For screen readers. */
+  name: string;
   /** Undefined where rows are not selected. */
   isSelected: boolean | undefined;
   /** True for the row that the Tab key reaches. */
@@ -19,7 +21,7 @@ interface DataRowProps<Row> {
 
 /** Row of a table, which renders again when its own data change. */
 export const DataRow = memo(function DataRow<Row>(props: DataRowProps<Row>) {
-  const { row, columns, index, isSelected, isCurrent, canOpen, onFocus, onOpen, onSelect } = props;
+  const { row, columns, index, name, isSelected, isCurrent, canOpen, onFocus, onOpen, onSelect } = props;
   return (
     <tr
       aria-rowindex={index + 2}
@@ -36,7 +38,7 @@ export const DataRow = memo(function DataRow<Row>(props: DataRowProps<Row>) {
           <label>
             <input
               type="checkbox"
-              aria-label={`Select row ${index + 1}`}
+              aria-label={`Select ${name}`}
               // One stop of the Tab key for all rows, beside the row itself.
               tabIndex={isCurrent ? 0 : -1}
               checked={isSelected}

@@ -26,6 +26,8 @@ interface DataTableProps<Row extends RowData> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowId: (row: Row) => string;
+  /** Name of a row for screen readers, where rows are selected. */
+  rowName?: (row: Row) => string;
   /** Ids of the columns shown; all if absent. */
   visible?: readonly string[];
   /** Shown in place of rows. */
@@ -172,6 +174,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                 row={row.original}
                 columns={shown}
                 index={index}
+                name={props.rowName?.(row.original) ?? `row ${index + 1}`}
                 isSelected={onSelect && row.getIsSelected()}
                 isCurrent={rowKeys.isCurrent(index)}
                 canOpen={onOpen !== undefined}

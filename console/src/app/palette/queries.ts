@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
 import { fetchBatches } from '../../api/batches.ts';
-import { api, bodyOf } from '../../api/client.ts';
 
 /** The newest batches by id, name or metadata: of all orgs for an admin, otherwise of the own org. */
 export function foundBatches(q: string, isAdmin: boolean) {
@@ -11,9 +10,3 @@ export function foundBatches(q: string, isAdmin: boolean) {
     placeholderData: (previous) => previous,
   });
 }
-
-export const orgsQuery = queryOptions({
-  queryKey: ['palette', 'orgs'],
-  queryFn: ({ signal }) => bodyOf(api.GET('/v1/admin/orgs', { signal })),
-  staleTime: 60_000,
-});

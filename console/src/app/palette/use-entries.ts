@@ -6,7 +6,8 @@ import { batchName } from '../../parts/batch-name.ts';
 import { batchState } from '../../parts/batch-state.ts';
 import { navigationFor } from '../navigation.ts';
 import { type Entry, matching } from './entries.ts';
-import { foundBatches, orgsQuery } from './queries.ts';
+import { orgsQuery } from '../../api/orgs.ts';
+import { foundBatches } from './queries.ts';
 
 interface Found {
   entries: Entry[];
@@ -52,7 +53,7 @@ export function useEntries(
     note: batchState(batch).word,
     run: open(`/batches/${batch.id}`),
   }));
-  const names = (orgs.data?.data ?? []).map(({ id, name }): Entry => ({
+  const names = (orgs.data ?? []).map(({ id, name }): Entry => ({
     id,
     group: 'Orgs',
     label: name,

@@ -114,6 +114,7 @@ function List() {
             visible={visible}
             rows={rows}
             rowId={idOf}
+            rowName={nameOf}
             onOpen={open}
             height="max(320px, calc(100dvh - 232px))"
             onEnd={loadMore}
@@ -131,6 +132,7 @@ function List() {
 }
 
 const idOf = ({ id }: Batch) => id;
+const nameOf = ({ name, id }: Batch) => name ?? id;
 
 function NoBatches({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <EmptyState title="No batch matches the filters." />;

@@ -1,8 +1,10 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { batchStatuses } from '../../../../src/core/batch.ts';
 import { waitingReasons } from '../../../../src/core/waiting.ts';
 import { useQuery } from '@tanstack/react-query';
 import { batchCountsQuery, sumCounts } from '../../api/batches.ts';
+import { modelsQuery } from '../../api/models.ts';
+import { orgsQuery } from '../../api/orgs.ts';
 import { stateWord } from '../../parts/batch-state.ts';
 import { Segments } from '../../parts/segments.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -26,6 +28,8 @@ const typingMs = 300;
 export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
   const set = (changes: BatchesSearch) => onChange({ ...search, ...changes });
   const hasFilter = Object.keys(filtersOf(search)).length > 0;
+  const { data: models } = useQuery(modelsQuery);
+  const { data: orgs = [] } = useQuery({ ...orgsQuery, enabled: isAdmin });
   return (
     <div className={css.filters} role="search" aria-label="Batches">
       <SearchField value={search.q ?? ''} onChange={(q) => set({ q: q || undefined })} />
@@ -38,10 +42,16 @@ export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
       <TextFilter
         label="Model"
         value={search.model ?? ''}
+        values={models?.data.map(({ id }) => id) ?? []}
         onChange={(model) => set({ model: model || undefined })}
       />
       {isAdmin && (
-        <TextFilter label="Org" value={search.org ?? ''} onChange={(org) => set({ org: org || undefined })} />
+        <TextFilter
+          label="Org"
+          value={search.org ?? ''}
+          values={orgs.map(({ name }) => name)}
+          onChange={(org) => set({ org: org || undefined })}
+        />
       )}
       <label className={css.check}>
         <input
@@ -118,7 +128,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
       type="search"
       className={css.search}
       aria-label="Search by name, id or metadata"
-      placeholder="Search name, id, metadata"
+      placeholder="Search name, ID, metadata"
       aria-keyshortcuts="/"
       data-search
       maxLength={200}
@@ -148,19 +158,28 @@ function Choice({ label, value, values, onChange }: ChoiceProps) {
   );
 }
 
-/** Field whose text counts when it is left, or with Enter. */
-function TextFilter({ label, value, onChange }: Omit<ChoiceProps, 'values'>) {
+/** Field whose text counts when it is left, or with Enter. It suggests the known values. */
+function TextFilter({ label, value, values, onChange }: ChoiceProps) {
+  const list = useId();
   return (
-    <input
-      key={value}
-      className={css.short}
-      aria-label={label}
-      placeholder={label}
-      defaultValue={value}
-      maxLength={200}
-      onBlur={({ target }) => target.value !== value && onChange(target.value.trim())}
-      onKeyDown={({ key, currentTarget }) => key === 'Enter' && onChange(currentTarget.value.trim())}
-    />
+    <>
+      <input
+        list={list}
+        key={value}
+        className={css.short}
+        aria-label={label}
+        placeholder={label}
+        defaultValue={value}
+        maxLength={200}
+        onBlur={({ target }) => target.value !== value && onChange(target.value.trim())}
+        onKeyDown={({ key, currentTarget }) => key === 'Enter' && onChange(currentTarget.value.trim())}
+      />
+      <datalist id={list}>
+        {values.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </>
   );
 }
 

@@ -2,7 +2,8 @@ import { EndKey, type Ending } from './end-key.tsx';
 import { KeyDetails } from './key-details.tsx';
 import { KeyForm } from './key-form.tsx';
 import { OrgForm } from './org-form.tsx';
-import type { Key, NewKey, Org } from './queries.ts';
+import type { Org } from '../../api/orgs.ts';
+import type { Key, NewKey } from './queries.ts';
 import { Rotate } from './rotate.tsx';
 import { Secret } from './secret.tsx';
 

@@ -6,7 +6,8 @@ import { changesOf, toDraft } from './draft.ts';
 import { NumberField, SelectField, TextField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import css from './keys.module.css';
-import { type Key, type NewKey, type Org, useChange } from './queries.ts';
+import type { Org } from '../../api/orgs.ts';
+import { type Key, type NewKey, useChange } from './queries.ts';
 import { SettingsFields } from './settings-fields.tsx';
 
 interface KeyFormProps {

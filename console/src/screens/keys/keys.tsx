@@ -12,7 +12,7 @@ import { KeysTable } from './keys-table.tsx';
 import css from './keys.module.css';
 import { OrgsTable } from './orgs-table.tsx';
 import { OwnKey } from './own-key.tsx';
-import { orgsQuery } from './queries.ts';
+import { orgsQuery } from '../../api/orgs.ts';
 import { type KeysSearch, keysSearch } from './search.ts';
 import { useKeyList } from './use-key-list.ts';
 
@@ -26,7 +26,7 @@ function AllKeys() {
   const search: KeysSearch = useSearch({ from: '/keys' });
   const navigate = useNavigate({ from: '/keys' });
   const now = useNow();
-  const orgs = useQuery(orgsQuery);
+  const orgs = useQuery({ ...orgsQuery, refetchInterval: 10_000 });
   const list = useKeyList(search, now);
   const [dialog, setDialog] = useState<OpenDialog>();
   const change = (changes: Record<string, string>) =>

@@ -5,7 +5,8 @@ import { changesOf, toDraft } from './draft.ts';
 import { NumberField, TextField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import css from './keys.module.css';
-import { type Org, useChange } from './queries.ts';
+import type { Org } from '../../api/orgs.ts';
+import { useChange } from './queries.ts';
 import { SettingsFields } from './settings-fields.tsx';
 
 /** Form of a new org, or of the settings of one. */

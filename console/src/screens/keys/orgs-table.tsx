@@ -3,7 +3,8 @@ import { DataTable } from '../../parts/data-table.tsx';
 import { count, money } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Key, Org } from './queries.ts';
+import type { Org } from '../../api/orgs.ts';
+import type { Key } from './queries.ts';
 
 export interface OrgRow extends Org {
   /** Number of its keys that can be used, with a plus sign while not all are loaded. */

@@ -1,15 +1,9 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, type Answer, type Item } from '../../api/client.ts';
+import { orgsQuery } from '../../api/orgs.ts';
 
-export type Org = Item<'/v1/admin/orgs'>;
 export type Key = Item<'/v1/admin/keys'>;
 export type NewKey = Answer<'/v1/admin/keys', 'post'>;
-
-export const orgsQuery = queryOptions({
-  queryKey: ['orgs'],
-  queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/orgs', { signal }))).data,
-  refetchInterval: 10_000,
-});
 
 const pageSize = 200;
 

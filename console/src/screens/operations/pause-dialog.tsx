@@ -1,17 +1,12 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, bodyOf } from '../../api/client.ts';
 import { pausesQuery, queueQuery } from '../../api/operations.ts';
+import { orgsQuery } from '../../api/orgs.ts';
 import { ActionError } from '../../parts/action-error.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
-
-const orgsQuery = queryOptions({
-  queryKey: ['orgs', 'names'],
-  queryFn: async ({ signal }) =>
-    (await bodyOf(api.GET('/v1/admin/orgs', { params: { query: { limit: 100 } }, signal }))).data,
-});
 
 const form = 'pause-batches';
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type Choice, ChoiceField, DayField, Toolbar } from '../../parts/toolbar.tsx';
 import type { Days } from './days.ts';
-import { orgsQuery } from './queries.ts';
+import { orgsQuery } from '../../api/orgs.ts';
 import type { Group, Measure, Range } from './search.ts';
 
 const rangeLabels: Readonly<Record<Shown['range'], string>> = {

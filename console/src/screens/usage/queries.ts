@@ -47,13 +47,6 @@ export function paceQuery(now: number, org?: string) {
   });
 }
 
-/** All orgs. */
-export const orgsQuery = queryOptions({
-  queryKey: ['orgs'],
-  queryFn: async ({ signal }) => (await bodyOf(api.GET('/v1/admin/orgs', { signal }))).data,
-  staleTime: 10_000,
-});
-
 /** Usage as CSV, all pages of it. @throws ApiFailure */
 export async function usageCsv({ start, end, by, org }: Report): Promise<Blob> {
   const parts: string[] = [];
