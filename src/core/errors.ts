@@ -143,7 +143,7 @@ export interface ApiErrorOptions {
   param?: string | null;
   /** Validation errors, at most 100. */
   faults?: Fault[];
-  /** Errors inside a file or batch are a 422, whatever the code: an unknown model on line 17 is no 404. */
+  /** Errors inside a file or batch result in a 422, whatever the code: an unknown model on line 17 is not a 404. */
   status?: 422;
   /** Seconds for `retry-after`. */
   retryAfter?: number;

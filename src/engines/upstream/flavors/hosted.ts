@@ -67,7 +67,7 @@ export const gemini: FlavorTraits = {
   ...service,
   fields: [], // unknown members are refused (page-assist #418)
   without: ['seed', 'frequency_penalty', ...reasoningMembers], // refused as unknown names (page-assist #418, ChatterUI #227)
-  signsCalls: 'needed', // a call without the signature of its extra_content is a 400
+  signsCalls: 'needed', // a call without the signature of its extra_content results in a 400
   // minimal, low, medium and high are documented, and none for models that can skip reasoning.
   effort: { xhigh: 'high', max: 'high' },
   models: [

@@ -7,7 +7,7 @@ const failures: Record<Router['kind'], readonly FailureRule[]> = {
   vllm: [
     // Its queue is full, or the wait in it was too long.
     { status: 408, means: 429 },
-    // No worker can be reached; with a circuit breaker it is a 503 from the third time on.
+    // No worker can be reached; with a circuit breaker it results in a 503 from the third time on.
     { status: 500, says: /^Request failed: error sending request/, means: 503 },
   ],
   'llm-d': [],

@@ -21,8 +21,8 @@ export const vllm: FlavorTraits = {
   ),
   // Every version knows max_tokens, old ones only that.
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
-  splitChoices: 'greedy', // several greedy choices are a 400
-  openLimit: true, // max_tokens beyond max_model_len is a 400; without it, the prompt's remainder applies
+  splitChoices: 'greedy', // several greedy choices result in a 400
+  openLimit: true, // max_tokens beyond max_model_len results in a 400; without it, the prompt's remainder applies
   effort: 'switch', // every word is accepted and given to the template; older versions refuse none
   tokenCounters: ['messages'], // /tokenize renders messages as chat completions do
   // max_model_len is in /v1/models, num_requests_waiting in /metrics; slots are not reported.
