@@ -16,11 +16,16 @@ export function around(parts: BatchesDeps, changes: { [G in keyof Store]?: Parti
   return { ...parts, store: store as unknown as Store };
 }
 
-/** Replaces texts in the SQL of one operation. */
+/** Replaces texts in the SQL of one operation. A text that no statement has plants nothing: the test of planted bugs reports it. */
 export function inSql(of: Operation, ...changes: readonly (readonly [text: string, by: string])[]): Plant {
-  return (parts, world) => {
-    world.database.locks.rewrite = (sql, operation) =>
-      operation === of ? changes.reduce((text, [from, to]) => text.replace(from, to), sql) : sql;
+  return (parts, { database, plantedTexts }) => {
+    for (const [text] of changes) if (!plantedTexts.has(text)) plantedTexts.set(text, false);
+    database.locks.rewrite = (sql, operation) => {
+      if (operation !== of) return sql;
+      const found = changes.filter(([text]) => sql.includes(text));
+      for (const [text] of found) plantedTexts.set(text, true);
+      return found.reduce((rewritten, [text, by]) => rewritten.replace(text, by), sql);
+    };
     return parts;
   };
 }

@@ -1,20 +1,19 @@
 import { around, inSql, type Plant } from './plant.ts';
 
-const anyLease = [
-  ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'],
-  ['AND batch_chunks.epoch = given.epoch AND owner = ?', 'AND ? IS NOT NULL'],
-] as const;
+/** Fences of one lease, and of a set of leases. */
+const anyLease = ['AND epoch = ? AND owner = ?', 'AND ? IS NOT NULL AND ? IS NOT NULL'] as const;
+const anyLeases = ['AND batch_chunks.epoch = given.epoch AND owner = ?', 'AND ? IS NOT NULL'] as const;
 const noneRecorded = ['r.line = asked.line', 'r.line = -1'] as const;
 const unlocked = ['/* locked */', ''] as const;
 
 /** Bugs in the rules of claiming, releasing and finishing chunks, and of recording results. */
 export const plantedFences: Record<string, Plant> = {
-  'a release is not fenced': inSql('batches.release', ...anyLease),
-  'a chunk is finished under any lease': inSql('results.record', ...anyLease),
-  'a batch is published under any lease': inSql('batches.publish', ...anyLease),
-  'the gate is shut under any lease': inSql('batches.closeGate', ...anyLease),
-  'missing lines are recorded under any lease': inSql('results.recordMissing', ...anyLease),
-  'a suspect is split under any lease': inSql('batches.split', ...anyLease, [
+  'a release is not fenced': inSql('batches.release', anyLeases),
+  'a chunk is finished under any lease': inSql('results.record', anyLeases),
+  'a batch is published under any lease': inSql('batches.publish', anyLease, anyLeases),
+  'the gate is shut under any lease': inSql('batches.closeGate', anyLease),
+  'missing lines are recorded under any lease': inSql('results.recordMissing', anyLease),
+  'a suspect is split under any lease': inSql('batches.split', anyLease, anyLeases, [
     "state = 'leased'",
     "state <> 'done'",
   ]),

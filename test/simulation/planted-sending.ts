@@ -122,8 +122,8 @@ export const plantedSending: Record<string, Plant> = {
   ),
   'an org that idled comes back at its old place in the queue': claimingInOrder(
     inSql('batches.claim', [
-      'SELECT model, virtual_time FROM queues',
-      'SELECT model, 0 AS virtual_time FROM queues',
+      'SELECT model, virtual_time AS "virtualTime"',
+      'SELECT model, 0 AS "virtualTime"',
     ]),
   ),
   'late batches get no advance': (parts) => around(parts, { batches: { hurry: async () => 0 } }),

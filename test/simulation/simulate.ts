@@ -17,6 +17,8 @@ export interface Outcome {
   tail: string[];
   /** Transitions of lines that have happened, as `sent: answer`. */
   transitions: ReadonlySet<string>;
+  /** Texts that a plant would replace in SQL, and no statement had. */
+  unplanted: ReadonlySet<string>;
 }
 
 /** Ample time for everything to end after the last fault, besides the duration of the lines. */
@@ -71,7 +73,17 @@ export async function simulate(
   }
   const { events, elapsed } = time;
   const { violations } = observer;
-  return { seed, violations, hash: trace.digest(), events, elapsed, tail: trace.tail(), transitions };
+  const unplanted = new Set([...world.plantedTexts].flatMap(([text, isFound]) => (isFound ? [] : text)));
+  return {
+    seed,
+    violations,
+    hash: trace.digest(),
+    events,
+    elapsed,
+    tail: trace.tail(),
+    transitions,
+    unplanted,
+  };
 }
 
 /** Runs the world of a failed seed again and returns its history, to reproduce the failure. */

@@ -85,7 +85,8 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
   });
 
   it('keeps every guarantee where lines give way to chats', async () => {
-    for (let seed = 1; seed <= perTest; seed++) {
+    // In the last world, two outages and two refusals of its own use up the attempts of a line.
+    for (const seed of [...Array.from({ length: perTest }, (_, at) => at + 1), 2380]) {
       const options = { shape: 'chats' as const };
       const { violations } = await simulate(seed, database, options);
       if (violations.length > 0) expect.fail(await recount(seed, database, options));

@@ -207,9 +207,10 @@ class Judge {
     if (this.#world.plan.gateway && kind === 'broken' && code === 'engine_overloaded') return;
     const flaky = this.#world.plan.flaky > 0 || kind === 'shaky' || kind === 'forbidden';
     if (flaky && code === 'upstream_error') return;
-    // Two failures by chance and its two refusals together use up the attempts of a line.
-    if (flaky && kind === 'refused' && code === 'engine_overloaded' && line.error!.attempts > maxAttempts)
-      return;
+    // Two failures by chance, or in two outages, and its two refusals together use up the attempts of a line.
+    const mayFailTwice = flaky || ambiguousOutages(this.#world) > 1;
+    const isRefused = kind === 'refused' && code === 'engine_overloaded';
+    if (mayFailTwice && isRefused && line.error!.attempts > maxAttempts) return;
     if (fate?.stream !== 'errors' || fate.code !== code) this.#fail(`line ${at} (${kind}) failed as ${code}`);
     if (kind === 'broken' && model !== 'gone' && line.error!.attempts < maxAttempts)
       this.#fail(`line ${at} was given up after ${line.error!.attempts} attempts`);
@@ -296,6 +297,13 @@ class Judge {
     const took = ended - this.#world.time.clock.now() + this.#world.time.elapsed - since;
     if (took > 60_000) this.#fail(`took ${took} ms to end`);
   }
+}
+
+/** Number of outages in which an engine fails each line as it would fail a line that is at fault. */
+function ambiguousOutages({ plan }: World): number {
+  return plan.incidents.filter(
+    ({ incident }) => incident.kind === 'refuse' && (incident.how === '404' || incident.how === '502'),
+  ).length;
 }
 
 /** Line number from the ID of a result. */

@@ -52,6 +52,8 @@ export class World {
   /** Failed attempts that count, by line, and claims of its chunk. */
   readonly failures = new Map<string, number>();
   readonly claims = new Map<string, number>();
+  /** Texts that a plant replaces in SQL; true once a statement had it. */
+  readonly plantedTexts = new Map<string, boolean>();
   /** ID of each planned batch, once a client knows it. */
   readonly batchIds = new Map<string, string>();
   #gateways = new Map<string, Gateway>();
