@@ -33,6 +33,19 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   if (bytes.length > 0) yield { bytes, offset, whole: false };
 }
 
+/** Skips `max` lines of a chunk from `start`, or to its end. */
+export function skipLines(chunk: Uint8Array, start: number, max: number): { end: number; lines: number } {
+  let end = start;
+  let count = 0;
+  while (count < max) {
+    const at = chunk.indexOf(newline, end);
+    if (at === -1) return { end: chunk.length, lines: count };
+    end = at + 1;
+    count++;
+  }
+  return { end, lines: count };
+}
+
 const decoder = new TextDecoder();
 
 /** JSON object on a line; undefined for anything else. Ignores a byte order mark, which some editors write. */

@@ -13,9 +13,8 @@ import type { BatchWindows } from '../core/batch-window.ts';
 import type { Duties } from '../core/duties.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Role } from '../core/role.ts';
-import type { ServiceTier } from '../core/service-tier.ts';
 import type { AnswerRows } from '../core/stored-answer.ts';
-import type { Catalog } from '../core/model.ts';
+import type { Catalog, SharedCatalog } from '../core/model.ts';
 import type { QueueLimits } from '../core/queue-limits.ts';
 import type { Files } from '../files/files.ts';
 import type { Peers } from '../inference/peers.ts';
@@ -27,20 +26,15 @@ import type { BatchLine } from '../wire/batch/read-line.ts';
 import type { MissingModels } from './missing-models.ts';
 import type { OpenHours } from './open-hours.ts';
 
-/** Single request that ran as a line. */
-export interface RanRequest extends Pick<Batch, 'orgId' | 'endpoint'> {
-  /** Family of the key. */
-  keyId: string;
-  tier: ServiceTier;
-  /** Epoch milliseconds. */
-  now: number;
-}
+/** Group of single requests, as far as their answers depend on it. */
+export type RequestGroup = Pick<Batch, 'orgId' | 'keyId' | 'keyFamily' | 'endpoint' | 'tier'>;
 
-/** Completes an answer for its client, and gives the rows to store with the answer or the failure. */
+/** Completes the answer of a single request for its client, and gives the rows to store with the answer or the failure. */
 export type FinishAnswer = (
-  request: RanRequest,
+  group: RequestGroup,
   line: Pick<BatchLine, 'body' | 'response'>,
   outcome: { answer: object | string } | { error: ApiError },
+  now: number,
 ) => { answer?: object | string; rows: AnswerRows };
 
 /** Limits of orgs and keys that have none of their own. */
@@ -101,6 +95,19 @@ export interface BatchesDeps {
   duties?: Duties;
   /** True if no other process uses the database. */
   exclusive: boolean;
+}
+
+/** Collaborators for new batches and single requests. */
+export interface CreateDeps extends Pick<
+  BatchesDeps,
+  'store' | 'files' | 'ids' | 'billingClock' | 'requireDisk' | 'usageTag'
+> {
+  /** Time of the database, in which windows count. */
+  clock: Pick<Clock, 'now'>;
+  /** Models of all processes. */
+  catalog: SharedCatalog;
+  limits: BatchLimits & { storedBytes: number };
+  batch: Pick<BatchesDeps['batch'], 'endpoints' | 'windows' | 'resultTtlMs'>;
 }
 
 /** Shared collaborators of the parts of one process's batch engine. */

@@ -18,6 +18,18 @@ import type { ChangePage } from './watch/batch-changes.ts';
 import type { ProcessView } from '../wire/admin/processes.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
+/** Batch that was created now, or by an earlier request that this one repeats. */
+interface CreatedBatch {
+  batch: BatchView;
+  replayed: boolean;
+}
+
+/** `hasMore` counts in the direction of the query. */
+interface BatchPage {
+  batches: BatchView[];
+  hasMore: boolean;
+}
+
 /** Batches from creation to their result files. Starting it starts the run loop. */
 export interface Batches extends Service {
   /** Id of this process in the database, a new one after each start. */
@@ -30,11 +42,7 @@ export interface Batches extends Service {
   processes(): Promise<ProcessView[]>;
   /** Reason why no requests of batches are sent to a model, whatever their org; null if some are. */
   modelWaiting(model: string): Waiting | null;
-  create(
-    caller: Caller,
-    input: CreateBatch,
-    creation: IdempotencyToken | undefined,
-  ): Promise<{ batch: BatchView; replayed: boolean }>;
+  create(caller: Caller, input: CreateBatch, creation: IdempotencyToken | undefined): Promise<CreatedBatch>;
   /** Validates, counts and prices without storing anything. */
   dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
   get(caller: Caller, id: string): Promise<BatchView>;
@@ -50,17 +58,13 @@ export interface Batches extends Service {
    */
   setPriority(caller: Caller, id: string, priority: number): Promise<BatchView>;
   /** One page of the batches of all orgs, newest first by default. @param signal stops a search whose client has left */
-  listAll(filters: BatchFilters, signal: AbortSignal): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  listAll(filters: BatchFilters, signal: AbortSignal): Promise<BatchPage>;
   /** As `listAll`, of the org of the caller. */
-  listOwn(
-    caller: Caller,
-    filters: Omit<BatchFilters, 'orgId'>,
-    signal: AbortSignal,
-  ): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  listOwn(caller: Caller, filters: Omit<BatchFilters, 'orgId'>, signal: AbortSignal): Promise<BatchPage>;
   /** Number of batches in each status, at most `maxCounted` each. @param orgId all orgs if absent */
   countByStatus(orgId?: string): Promise<Record<BatchStatus, number>>;
-  /** One page of batches; `hasMore` counts in the direction of the query. */
-  list(caller: Caller, query: BatchQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
+  /** One page of batches. */
+  list(caller: Caller, query: BatchQuery): Promise<BatchPage>;
   /**
    * Removes a finished batch, its results, and its input unless that was uploaded separately. The charges stay.
    * @throws ApiError `not_found`, `batch_not_finished`
@@ -83,7 +87,7 @@ export interface Batches extends Service {
     id: string,
     options: RetryOptions,
     creation: IdempotencyToken | undefined,
-  ): Promise<{ batch: BatchView; replayed: boolean }>;
+  ): Promise<CreatedBatch>;
   /** Counts and prices the requests that `retry` would run, without storing anything. @throws ApiError as `retry` */
   retryDryRun(caller: Caller, id: string, options: RetryOptions): Promise<DryRun>;
   /**

@@ -8,13 +8,12 @@ import { noHistory } from '../core/batch-history.ts';
 import { createActOnBatch } from './actions/act-on-batch.ts';
 import { BatchActions } from './actions/batch-actions.ts';
 import type { Batches } from './batches.ts';
-import type { BatchesDeps } from './batch-context.ts';
+import type { BatchesDeps, CreateDeps } from './batch-context.ts';
 import { maxCounted } from '../wire/batch/counts.ts';
 import type { RetryOptions } from '../wire/batch/retry.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import type { Retry } from './create/batch-input.ts';
 import { createBatch, type CreateBatchDeps, retryBatch } from './create/create.ts';
-import type { CreateDeps } from './create/create-deps.ts';
 import { dryRun, type DryRunDeps, retryDryRun } from './create/dry-run.ts';
 import type { ForecastDeps } from './create/forecast.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
@@ -32,7 +31,7 @@ import { createViews } from './views.ts';
 import { BatchChanges } from './watch/batch-changes.ts';
 import { BatchWatch } from './watch/batch-watch.ts';
 import { HistoryRecorder } from './watch/history-recorder.ts';
-import { toProcess } from './processes.ts';
+import { toProcess } from './process-load.ts';
 import { createWorker } from './worker.ts';
 
 /** Owner of the scans of operators, who have no org. */
@@ -44,7 +43,6 @@ export function createBatches(deps: BatchesDeps): Batches {
   const worker = createWorker(deps);
   const { context, runner, requestResults, waitSources } = worker;
   const { store } = context;
-  // Windows count in the database's time, whatever the clock of this machine says.
   const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
   const requests = createDurableRequests({
     ...creating,
@@ -52,7 +50,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     results: requestResults,
     timer: deps.clock,
     worker: context.worker,
-    drop: (place) => runner.dropRequest(place),
+    drop: (place) => runner.work.cancelRequest(place),
     wake: () => runner.wake(),
     runNow: (group, chunks) => runner.runNow(group, chunks),
   });
@@ -92,10 +90,16 @@ export function createBatches(deps: BatchesDeps): Batches {
     clock: deps.clock,
     log,
     async read(id) {
-      const picture = await store.batches.snapshot(id);
-      return picture && views.view(picture);
+      const snapshot = await store.batches.snapshot(id);
+      return snapshot && views.view(snapshot);
     },
   });
+
+  const shownNew = async (caller: Caller, { id, replayed }: { id: string; replayed: boolean }) => {
+    openWork.forget();
+    runner.wake();
+    return { batch: await viewOwned(caller.orgId, id), replayed };
+  };
 
   const failuresOf = async (caller: Caller, id: string, { codes, window }: RetryOptions): Promise<Retry> => {
     const of = await owned(caller.orgId, id);
@@ -131,7 +135,10 @@ export function createBatches(deps: BatchesDeps): Batches {
   const actions = new BatchActions({
     ...context,
     async *matching(orgId, filter, signal) {
-      const from = filter.waiting === undefined ? { ...listing, views: views.viewRows } : listing;
+      // Only waits need more than the rows.
+      const rows = async (batches: readonly Batch[]) => batches.map((batch) => ({ batch, waiting: null }));
+      const from: ListAllDeps<Pick<BatchView, 'batch' | 'waiting'>> =
+        filter.waiting === undefined ? { ...listing, views: rows } : listing;
       for (let after: string | undefined; ;) {
         const query = { ...filter, orgId, order: 'asc', limit: 250, after } as const;
         const page = await listAll(from, query, orgId ?? operators, signal);
@@ -173,17 +180,12 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async create(caller, input, creation) {
-      const { id, replayed } = await createBatch(creatingBatches, caller, input, creation);
-      openWork.forget();
-      runner.wake();
-      return { batch: await viewOwned(caller.orgId, id), replayed };
+      return shownNew(caller, await createBatch(creatingBatches, caller, input, creation));
     },
 
     dryRun: (caller, input) => dryRun(dryRuns, caller, input),
 
-    async get(caller, id) {
-      return viewOwned(caller.orgId, id);
-    },
+    get: (caller, id) => viewOwned(caller.orgId, id),
 
     list: (caller, query) => listPage(caller.orgId, query),
 
@@ -246,10 +248,7 @@ export function createBatches(deps: BatchesDeps): Batches {
 
     async retry(caller, id, options, creation) {
       const retry = await failuresOf(caller, id, options);
-      const { id: newId, replayed } = await retryBatch(creatingBatches, caller, retry, creation);
-      openWork.forget();
-      runner.wake();
-      return { batch: await viewOwned(caller.orgId, newId), replayed };
+      return shownNew(caller, await retryBatch(creatingBatches, caller, retry, creation));
     },
 
     async retryDryRun(caller, id, options) {

@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
+import { linesLeft } from '../core/batch.ts';
 import { type Hours, runningMs } from '../core/hours.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
 import type { OpenHours } from './open-hours.ts';
@@ -41,7 +42,7 @@ export function timeLeft({ expiresAt }: Pick<OpenBatch, 'expiresAt'>, { from, ho
 /** True if a batch will miss its window at its own rate; null while the rate is unknown. */
 export function missesWindow(batch: OpenBatch, times: RunTimes): boolean | null {
   const rate = rateOf(batch, times.now, times.hours);
-  return rate === null ? null : leftOf(batch) / rate > timeLeft(batch, times);
+  return rate === null ? null : linesLeft(batch) / rate > timeLeft(batch, times);
 }
 
 /** Milliseconds that a batch in progress could run until `end`. */
@@ -76,7 +77,7 @@ function atRisk(group: readonly OpenBatch[], times: RunTimes): string[] {
   const ids: string[] = [];
   let ahead = 0;
   for (const batch of group.toSorted((a, b) => a.due - b.due)) {
-    ahead += leftOf(batch);
+    ahead += linesLeft(batch);
     const left = timeLeft(batch, times);
     const isLate =
       missesWindow(batch, times) ??
@@ -103,8 +104,4 @@ function rateOf(batch: OpenBatch, now: number, hours: Hours | undefined): number
   const elapsed = workingTime(batch, now, hours);
   const min = minRateShare * runningMs(hours, createdAt, expiresAt);
   return elapsed <= 0 || elapsed < min ? null : (ok + err) / elapsed;
-}
-
-function leftOf({ total, ok, err }: OpenBatch): number {
-  return total - ok - err;
 }

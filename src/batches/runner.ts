@@ -1,7 +1,7 @@
 import { sleep } from '../base/clock.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
-import { isGroup, type LinePlace } from '../core/request-group.ts';
+import { isGroup } from '../core/request-group.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { ClaimedBatch, Lease } from '../store/contract/claim.ts';
 import type { RecordOutcome } from '../store/contract/results.ts';
@@ -62,16 +62,16 @@ export class Runner {
     });
     const suspects = new PoisonSuspects(work.chunks, clock);
     const fairness = new Fairness();
-    const fail = (batchId: string, message: string) => this.#fail(batchId, message);
-    const backoff = new BatchBackoff({ ...deps, work, fail });
+    const backoff = new BatchBackoff({
+      ...deps,
+      work,
+      fail: (batchId, message) => this.#fail(batchId, message),
+    });
     const recorder = new Recorder({
       ...deps,
       onRecorded: (outcomes, finished) => this.#recorded(outcomes, finished),
-      onRefused: async (batchId, error) => {
-        // First, so that this process does not run it again even if the failure cannot be written.
-        await backoff.add(batchId, error, null);
-        await fail(batchId, 'The database rejects a result of the batch.');
-      },
+      onRefused: (batchId, error) =>
+        backoff.fail(batchId, error, 'The database rejects a result of the batch.'),
     });
     const affinity = new PrefixAffinity(capacity, work.chunks);
     const demand = new ClaimDemand({ ...deps, work, affinity, recorder });
@@ -99,6 +99,7 @@ export class Runner {
       recentRuns: this.recentRuns,
       slots,
       affinity,
+      isRunning: () => this.#running,
       fetch: () => this.#claimer.fetch(),
     });
     capacity.onRoom(() => this.#dispatcher.dispatch());
@@ -111,7 +112,6 @@ export class Runner {
       demand,
       fairness,
       backoff,
-      fail,
       closings: () => maxClosing - this.#closing.size,
       close: (chunk) => this.#close(chunk),
       dispatch: () => this.#dispatcher.dispatch(),
@@ -128,7 +128,6 @@ export class Runner {
 
   start(): void {
     this.#running = true;
-    this.#dispatcher.start();
     this.#claimer.start();
   }
 
@@ -138,7 +137,6 @@ export class Runner {
     this.#running = false;
     const { clock, finalizer, capacity } = this.#deps;
     const isAwaited = (model: string) => !capacity.isDetached(model);
-    this.#dispatcher.stop();
     this.#slots.stop();
     const claimed = this.#claimer.stop();
     const deadline = clock.monotonic() + ms;
@@ -165,11 +163,6 @@ export class Runner {
   /** Runs chunks that this process has leased at their creation, as interactive requests. */
   runNow(batch: ClaimedBatch, chunks: readonly Chunk[]): void {
     for (const claimed of this.#claimer.adopt(batch, chunks)) this.#dispatcher.sendNow(claimed);
-  }
-
-  /** Ends the call of a single request whose end is recorded. */
-  dropRequest({ batchId, line }: LinePlace): void {
-    this.work.cancelRequest({ batchId, line });
   }
 
   /** Releases leases that only the store knows: the answer to their claim was lost, or their chunks were dropped. */

@@ -36,36 +36,24 @@ export function createViews(deps: ViewsDeps) {
 
   /** @throws ApiError `not_found` */
   const viewOwned = async (orgId: string, id: string): Promise<BatchView> => {
-    const picture = await store.batches.snapshot(id, orgId);
-    if (!picture) throw notFound('batch');
-    return view(picture);
+    const snapshot = await store.batches.snapshot(id, orgId);
+    if (!snapshot) throw notFound('batch');
+    return view(snapshot);
   };
 
   /** Views of a list. Final batches do not change, so their ledger rows are read together. */
   const viewListed = async (listed: readonly Batch[]): Promise<BatchView[]> => {
     const ended = listed.filter(({ status }) => isFinal(status)).map(({ id }) => id);
     const ledger = Map.groupBy(await store.ledger.forSources(ended), (row) => row.sourceId);
-    const pictureOf = async (batch: Batch) => {
+    const snapshotOf = async (batch: Batch) => {
       if (!isFinal(batch.status)) return store.batches.snapshot(batch.id);
       const errorSummary = batch.err > 0 ? await store.results.errorSummary(batch.id) : [];
       return { batch, ledger: ledger.get(batch.id) ?? [], running: 0, errorSummary };
     };
-    const pictures = await Promise.all(listed.map(pictureOf));
+    const snapshots = await Promise.all(listed.map(snapshotOf));
     // An open batch may have ended and been deleted meanwhile.
-    return Promise.all(pictures.filter((picture) => picture !== undefined).map(view));
+    return Promise.all(snapshots.filter((snapshot) => snapshot !== undefined).map(view));
   };
 
-  /** Views for what the row of a batch tells. */
-  const viewRows = async (listed: readonly Batch[]): Promise<BatchView[]> =>
-    listed.map((batch) =>
-      toBatchView(batch, [], {
-        running: 0,
-        errorSummary: [],
-        waiting: null,
-        place: null,
-        times: runTimes(deps, batch.orgId, batch.model),
-      }),
-    );
-
-  return { view, viewOwned, viewListed, viewRows };
+  return { view, viewOwned, viewListed };
 }

@@ -5,13 +5,13 @@ import { createCatalog } from '../core/model.ts';
 import { runsBatches } from '../core/role.ts';
 import type { WorkerLoad } from '../core/worker-load.ts';
 import type { BatchContext, BatchesDeps } from './batch-context.ts';
-import { detachedModels } from './detached-models.ts';
 import { Finalizer } from './finalize/finalizer.ts';
-import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
+import { Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 import { createRetention } from './maintenance/retention.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
+import { currentLoad } from './process-load.ts';
 import { createArrivals } from './queue/arrivals.ts';
 import { createWaitSources, type WaitSources } from './read/waiting.ts';
 import { removeFiles } from './remove.ts';
@@ -48,13 +48,22 @@ export function createWorker(deps: BatchesDeps): Worker {
   let isStopped = false;
   let isStarted = false;
 
+  /** Names of the models whose lines go on without this process: its end is not their fault. */
+  const detached = () =>
+    catalog
+      .list()
+      .filter(({ id }) => deps.capacity.isDetached(id))
+      .flatMap(({ id, aliases }) => [id, ...aliases]);
   const load = () =>
-    currentLoad(deps, {
-      process: { ...deps.process, role, startedAt },
-      runsBatches: claims,
-      lines: runner.work.chunks.totalInFlight(),
-      rates: runner.throughput.rates(),
-    });
+    currentLoad(
+      deps,
+      {
+        process: { ...deps.process, role, startedAt },
+        lines: runner.work.chunks.totalInFlight(),
+        rates: runner.throughput.rates(),
+      },
+      claims,
+    );
   // A heartbeat reads and writes without changing a batch.
   const probe = () => store.workers.beat(worker, load());
   if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
@@ -86,7 +95,7 @@ export function createWorker(deps: BatchesDeps): Worker {
     ...context,
     load,
     giveBackStrays: () => runner.giveBackStrays(),
-    detached: () => detachedModels(context),
+    detached,
     onReaped: wake,
     moveWindows: deps.exclusive ? moveWindows : null,
     onReturn: (leases) => runner.work.keepOnly(leases),
@@ -95,7 +104,6 @@ export function createWorker(deps: BatchesDeps): Worker {
     ...context,
     work: runner.work,
     onWork: wake,
-    drop: (place) => runner.dropRequest(place),
     purge: (batchId) => finalizer.purge(batchId),
   });
   const waitSources = createWaitSources({
@@ -128,7 +136,7 @@ export function createWorker(deps: BatchesDeps): Worker {
       startedAt = time.now();
       if (deps.exclusive) {
         await store.workers.clear();
-        await store.workers.reap(time.now() + leaseLifeMs, detachedModels(context));
+        await store.workers.reap(time.now() + leaseLifeMs, detached());
       }
       await heartbeat.start();
       if (isStopped) {

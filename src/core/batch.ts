@@ -50,6 +50,11 @@ export function endedAt({
   return completedAt ?? failedAt ?? expiredAt ?? cancelledAt;
 }
 
+/** Number of lines without a result. */
+export function linesLeft({ total, ok, err }: Pick<Batch, 'total' | 'ok' | 'err'>): number {
+  return total - ok - err;
+}
+
 /** Endpoints of batches; `wire/batch/line-formats.ts` defines their lines. */
 export const batchEndpoints = [
   '/v1/chat/completions',

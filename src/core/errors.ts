@@ -225,3 +225,7 @@ export type ResourceName =
 export function notFound(what: ResourceName): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }
+
+export function idempotencyMismatch(): ApiError {
+  return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
+}

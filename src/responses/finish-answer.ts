@@ -1,6 +1,7 @@
-import type { ServiceTier } from '../core/service-tier.ts';
-import type { FinishAnswer, RanRequest } from '../batches/batch-context.ts';
+import type { FinishAnswer, RequestGroup } from '../batches/batch-context.ts';
 import type { ApiError } from '../core/errors.ts';
+import { familyOf } from '../core/key-family.ts';
+import type { ServiceTier } from '../core/service-tier.ts';
 import type { AnswerRows } from '../core/stored-answer.ts';
 import type { LineResponse } from '../wire/batch/line-response.ts';
 import type { BatchLine } from '../wire/batch/read-line.ts';
@@ -11,22 +12,35 @@ import { storedMetadata } from '../wire/chat/stored-chat.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { conversationTurn } from './conversation-turn.ts';
 import { ttlMs } from './context.ts';
-import { toRow, toTexts } from './stored-body.ts';
+import { toChatRow, toRow, toTexts } from './stored-body.ts';
 
 /**
  * Completes the answer of a single request that ran as a line of the batch engine: names its tier, and makes the rows of one that is
  * to be stored. Messages name their tier already, and direct answers, such as embeddings, have none.
  */
-export const finishAnswer: FinishAnswer = (request, { body, response }, outcome) => {
+export const finishAnswer: FinishAnswer = (group, { body, response }, outcome, now) => {
   if (response) {
     const parsed = 'answer' in outcome ? { answer: bodyOf(outcome.answer) } : outcome;
-    return finishResponse(request, response, parsed);
+    return finishResponse(ownerOf(group, now), response, parsed);
   }
   if (!('answer' in outcome)) return { rows: {} };
   const { answer } = outcome;
-  if (request.endpoint !== '/v1/chat/completions') return { answer, rows: {} };
-  return finishChat(request, body, { ...(answer as FinishedChat), service_tier: request.tier });
+  if (group.endpoint !== '/v1/chat/completions') return { answer, rows: {} };
+  const tier = group.tier ?? 'default';
+  return finishChat(ownerOf(group, now), body, { ...(answer as FinishedChat), service_tier: tier });
 };
+
+/** Owner of a row that is stored at `now`. */
+interface RowOwner {
+  orgId: string;
+  /** Family of the key. */
+  keyId: string;
+  now: number;
+}
+
+function ownerOf(group: RequestGroup, now: number): RowOwner {
+  return { orgId: group.orgId, keyId: familyOf(group), now };
+}
 
 function bodyOf(answer: object | string): ResponseBody {
   return (typeof answer === 'string' ? JSON.parse(answer) : answer) as ResponseBody;
@@ -39,30 +53,19 @@ interface FinishedChat {
 }
 
 function finishChat(
-  { orgId, keyId, now }: RanRequest,
+  owner: RowOwner,
   request: Pick<BatchLine['body'], 'value' | 'text'>,
   answer: FinishedChat,
 ) {
   const metadata = storedMetadata(request.value);
   if (!metadata) return { answer, rows: {} };
   const { body } = canonicalChat({ value: request.value as unknown as ChatBody, text: request.text });
-  const { id, model } = answer;
-  const chat = {
-    id,
-    orgId,
-    keyId,
-    createdAt: now,
-    expiresAt: now + ttlMs,
-    model,
-    metadata: JSON.stringify(metadata),
-    messages: JSON.stringify(body.value.messages),
-    body: JSON.stringify(answer),
-  };
-  return { answer, rows: { chat } };
+  const { messages } = body.value;
+  return { answer, rows: { chat: toChatRow({ ...owner, ttlMs }, { messages, metadata }, answer, answer) } };
 }
 
 function finishResponse(
-  { orgId, keyId, now }: RanRequest,
+  { orgId, keyId, now }: RowOwner,
   { begun, input }: LineResponse,
   outcome: { answer: ResponseBody } | { error: ApiError },
 ) {

@@ -1,4 +1,5 @@
 import type { ResponseEnd, StoredResponse } from '../core/response.ts';
+import type { StoredChat } from '../core/stored-chat.ts';
 import type { ResponseWithoutInput } from '../store/contract/responses.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
@@ -43,6 +44,29 @@ export function toRow(
     saidBytes: inputBytes + Buffer.byteLength(texts.output),
     input,
     ...texts,
+  };
+}
+
+/**
+ * Row of a stored chat completion.
+ * @param answer as it was generated @param shown as its client gets it
+ */
+export function toChatRow(
+  { orgId, keyId, now, ttlMs: keepMs }: { orgId: string; keyId: string; now: number; ttlMs: number },
+  { messages, metadata }: { messages: readonly unknown[]; metadata: object },
+  { id, model }: { id: string; model: string },
+  shown: object,
+): StoredChat {
+  return {
+    id,
+    orgId,
+    keyId,
+    createdAt: now,
+    expiresAt: now + keepMs,
+    model,
+    metadata: JSON.stringify(metadata),
+    messages: JSON.stringify(messages),
+    body: JSON.stringify(shown),
   };
 }
 

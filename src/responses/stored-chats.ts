@@ -9,6 +9,7 @@ import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts
 import { ChunkFolder } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage, pageSlices } from './page.ts';
 import type { ResponsesContext } from './context.ts';
+import { toChatRow } from './stored-body.ts';
 
 interface ChatToStore {
   messages: readonly ChatMessage[];
@@ -54,22 +55,9 @@ export function createStoredChats(context: ResponsesContext) {
       const leave = await quota.reserve(caller, bytes);
 
       async function keep(answer: ChatResponse) {
-        const now = clock.now();
-        const { id, model } = answer;
-        const body = JSON.stringify(presented(answer));
-        const request = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
-        quota.note(
-          await store.insert({
-            id,
-            orgId,
-            keyId,
-            createdAt: now,
-            expiresAt: now + ttlMs,
-            model,
-            body,
-            ...request,
-          }),
-        );
+        const owner = { orgId, keyId, now: clock.now(), ttlMs };
+        const row = toChatRow(owner, { messages, metadata }, answer, presented(answer));
+        quota.note(await store.insert(row));
       }
 
       return {

@@ -1,6 +1,7 @@
 import type { Audit } from '../../accounts/audit.ts';
 import { dayMs } from '../../base/clock.ts';
 import type { Fields } from '../../base/fields.ts';
+import { words } from '../../base/words.ts';
 import { type AuditAction, changedFields } from '../../core/audit.ts';
 import { type BatchAction, inapplicable } from '../../core/batch-action.ts';
 import type { Batch } from '../../core/batch.ts';
@@ -20,21 +21,14 @@ export interface ActOnBatchDeps {
 
 /** Errors of a batch that has changed since the action began: it does not apply to it any more. */
 const changed: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'not_found',
-  'batch_not_pausable',
-  'batch_not_cancellable',
-  'batch_not_changeable',
-  'batch_not_finished',
-  'nothing_to_retry',
+  ...words('not_found batch_not_pausable batch_not_cancellable batch_not_changeable'),
+  ...words('batch_not_finished nothing_to_retry'),
 ]);
 
 /** Errors that pass: the action waits. */
-const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'storage_unavailable',
-  'insufficient_storage',
-  'server_overloaded',
-  'shutting_down',
-]);
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(
+  words('storage_unavailable insufficient_storage server_overloaded shutting_down'),
+);
 
 /** Acts for the owner of a batch, as the single calls do. Repeating it after a crash changes nothing more. */
 export function createActOnBatch({ store, batches, callerOf, audit }: ActOnBatchDeps): ActOnBatch {
@@ -51,13 +45,8 @@ export function createActOnBatch({ store, batches, callerOf, audit }: ActOnBatch
     if (kind === 'priority')
       return fieldsOf((await batches.setPriority(caller, batch.id, priority ?? 0)).batch);
     // The token makes a second attempt return the batch of the first.
-    const token = {
-      token: `k:actions:${id}:${batch.id}`,
-      bodyHash: id,
-      startedAt: createdAt,
-      retry: 0,
-      ttlMs: dayMs,
-    };
+    const once = { token: `k:actions:${id}:${batch.id}`, bodyHash: id };
+    const token = { ...once, startedAt: createdAt, retry: 0, ttlMs: dayMs };
     const made = await batches.retry(caller, batch.id, { ...(codes && { codes }) }, token);
     return { batch_id: made.batch.batch.id, ...(codes && { codes }) };
   }

@@ -1,13 +1,14 @@
 import { type Clock, dayMs, hourMs, type Timer } from '../../base/clock.ts';
-import type { Ids } from '../../base/ids.ts';
-import type { Log } from '../../base/log.ts';
+import { Counts } from '../../base/counts.ts';
+import { groupsOf } from '../../base/groups-of.ts';
 import type { Actor } from '../../core/audit.ts';
 import { type ActionProgress, type BatchAction, inapplicable, maxFailures } from '../../core/batch-action.ts';
-import type { Batch } from '../../core/batch.ts';
-import { ApiError, notFound } from '../../core/errors.ts';
+import { type Batch, linesLeft } from '../../core/batch.ts';
+import { ApiError, idempotencyMismatch, notFound } from '../../core/errors.ts';
 import { type Caller, isActive } from '../../core/org.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 import type { Store } from '../../store/store.ts';
+import type { BatchContext } from '../batch-context.ts';
 import type { ActionPreview, ActionRequest } from '../../wire/batch/actions.ts';
 
 /** Batches of one action. */
@@ -24,14 +25,10 @@ const perRead = 250;
 /** Carries out an action on one batch. An ApiError is its failure. */
 export type ActOnBatch = (action: BatchAction, batchId: string) => Promise<'done' | 'skipped' | ApiError>;
 
-export interface BatchActionsDeps {
+export interface BatchActionsDeps extends Pick<BatchContext, 'worker' | 'clock' | 'ids' | 'log'> {
   store: Pick<Store, 'actions' | 'batches' | 'keys'>;
-  worker: string;
-  clock: Clock;
   /** Time of the database. */
-  time: { now(): number };
-  ids: Ids;
-  log: Log;
+  time: Pick<Clock, 'now'>;
   act: ActOnBatch;
   /** Rows of the batches that match, oldest first. @param orgId all orgs if absent */
   matching: (
@@ -83,20 +80,19 @@ export class BatchActions {
 
   async preview(by: ActionCaller, request: ActionRequest, signal: AbortSignal): Promise<ActionPreview> {
     const { batches, missing } = await this.#batchesOf(by, request, signal);
-    const skipped = new Map<string, number>();
-    const skip = (reason: string, count: number) => skipped.set(reason, (skipped.get(reason) ?? 0) + count);
-    if (missing > 0) skip('not_found', missing);
+    const skipped = new Counts();
+    if (missing > 0) skipped.add('not_found', missing);
     let changes = 0;
     let requests = 0;
     for (const batch of batches) {
       const reason = inapplicable(request.options, batch);
-      if (reason !== null) skip(reason, 1);
+      if (reason !== null) skipped.add(reason, 1);
       else {
         changes++;
-        requests += request.options.kind === 'retry' ? batch.err : batch.total - batch.ok - batch.err;
+        requests += request.options.kind === 'retry' ? batch.err : linesLeft(batch);
       }
     }
-    return { matched: batches.length + missing, changes, requests, skipped };
+    return { matched: batches.length + missing, changes, requests, skipped: new Map(skipped) };
   }
 
   async create(
@@ -125,8 +121,7 @@ export class BatchActions {
       endedAt: null,
     };
     const outcome = await store.actions.create(action, chosen, by.caller.orgId, creation);
-    if (outcome.outcome === 'mismatch')
-      throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
+    if (outcome.outcome === 'mismatch') throw idempotencyMismatch();
     this.#wake();
     if (outcome.outcome === 'created') return { action, replayed: false };
     return { action: await this.get(by, outcome.id), replayed: true };
@@ -154,8 +149,7 @@ export class BatchActions {
     const { store, matching } = this.#deps;
     if (ids) {
       const found: Batch[] = [];
-      for (let at = 0; at < ids.length; at += perRead)
-        found.push(...(await store.batches.findMany(ids.slice(at, at + perRead))));
+      for (const group of groupsOf(ids, perRead)) found.push(...(await store.batches.findMany(group)));
       const batches = found.filter((batch) => orgId === undefined || batch.orgId === orgId);
       return { batches, missing: ids.length - batches.length };
     }

@@ -85,4 +85,10 @@ export class BatchBackoff {
     log.error({ err: error, batch: batchId, wait_ms: wait }, 'a batch backs off');
     if (fault !== null && faults >= maxFaults) await fail(batchId, fault);
   }
+
+  /** Ends a batch as failed. It backs off first, so that this process does not run it again even if that cannot be written. */
+  async fail(batchId: string, error: unknown, message: string): Promise<void> {
+    await this.add(batchId, error, null);
+    await this.#deps.fail(batchId, message);
+  }
 }

@@ -1,3 +1,5 @@
+import { Counts } from '../../base/counts.ts';
+import { sum } from '../../base/sum.ts';
 import type { BatchEndpoint, Chunk, LineRef } from '../../core/batch.ts';
 import type { FrozenPrices } from '../../core/price.ts';
 import type { ServiceTier } from '../../core/service-tier.ts';
@@ -81,7 +83,7 @@ export function toClaimed(chunk: Chunk, model: string, batch: RunningBatch, susp
     chunk,
     model,
     batch,
-    input: new ChunkLines(batch.input),
+    input: new ChunkLines(batch.input, chunk.lines),
     state: 'open',
     lines: [],
     queue: [],
@@ -139,7 +141,7 @@ export class ClaimedChunks {
 
   /** Number of unsent lines of a batch. */
   unsentOf(batchId: string): number {
-    return this.ofBatch(batchId).reduce((sum, claimed) => sum + unsentOf(claimed), 0);
+    return sum(this.ofBatch(batchId).map(unsentOf));
   }
 
   inFlight(model: string): number {
@@ -155,7 +157,7 @@ export class ClaimedChunks {
 
   /** Number of lines in flight of all models for which `counts` returns true. */
   totalInFlight(counts: (model: string) => boolean = () => true): number {
-    return this.#inFlight.total(counts);
+    return sum([...this.#inFlight].map(([model, lines]) => (counts(model) ? lines : 0)));
   }
 
   lease(lease: Lease): void {
@@ -210,22 +212,5 @@ export class ClaimedChunks {
     if (claimed.batch.isInteractive) return;
     if (state === 'queued' || state === 'parked') this.#unsent.add(claimed.model, by);
     if (isInFlight(state)) this.#inFlight.add(claimed.model, by);
-  }
-}
-
-/** Numbers of lines by model. */
-class Counts {
-  #counts = new Map<string, number>();
-
-  of(model: string): number {
-    return this.#counts.get(model) ?? 0;
-  }
-
-  total(counts: (model: string) => boolean): number {
-    return [...this.#counts].reduce((sum, [model, n]) => sum + (counts(model) ? n : 0), 0);
-  }
-
-  add(model: string, by: number): void {
-    this.#counts.set(model, this.of(model) + by);
   }
 }

@@ -9,7 +9,7 @@ import type { InputIndex } from '../../files/input-index.ts';
 import type { SealedUpload, UploadOptions } from '../../files/files.ts';
 import { unknownInFile } from '../../wire/batch/line-faults.ts';
 import { faultsError } from '../../wire/schema/validate.ts';
-import type { CreateDeps } from './create-deps.ts';
+import type { CreateDeps } from '../batch-context.ts';
 
 /** Failed lines of a finished batch, for a new one. */
 export interface Retry {
@@ -76,7 +76,7 @@ async function storedInput(
 ): Promise<BatchInput> {
   requireDisk();
   const file = await store.files.get(caller.orgId, input.inputFileId ?? '', clock.now());
-  if (!file) throw invalid('input_file_id', 'no such file, or it has expired');
+  if (!file) throw inputMissing();
   if (file.purpose !== 'batch')
     throw invalid('input_file_id', `the purpose of the file is ${file.purpose}, not batch`);
   requireSize(file, input.rules);
@@ -84,6 +84,10 @@ async function storedInput(
     throw faultsError(file.warnings.map(unknownInFile));
   await files.requireContent(file);
   return { file, index: await files.index(file), sealed: null };
+}
+
+export function inputMissing(): ApiError {
+  return invalid('input_file_id', 'no such file, or it has expired');
 }
 
 /** @throws ApiError for a file that another surface accepted, with higher limits */

@@ -5,9 +5,8 @@ import type { Catalog, Model } from '../../core/model.ts';
 import { lineRefAt } from '../../files/input-index.ts';
 import type { Inference } from '../../inference/inference.ts';
 import { fileParts } from '../../wire/file/file-parts.ts';
-import { ChunkLines } from '../lines/chunk-lines.ts';
+import { ChunkLines, readAhead } from '../lines/chunk-lines.ts';
 import { fileInput } from '../lines/line-input.ts';
-import { readAhead } from '../lines/read-ahead.ts';
 import type { BatchInput } from './batch-input.ts';
 
 /** Lines read ahead and counted at a time. */
@@ -49,8 +48,8 @@ export async function countInput(
     const refs = Array.from({ length: Math.min(atOnce, index.count - from) }, (_, at) =>
       lineRefAt(index, from + at),
     );
-    const lines = new ChunkLines(fileInput(blobs, file.blobId));
-    await readAhead([{ lines, refs }], []);
+    const lines = new ChunkLines(fileInput(blobs, file.blobId), refs);
+    await readAhead([lines]);
     // Lines that cannot be counted are estimated.
     await Promise.allSettled(refs.map((ref) => count(lines, ref)));
     if (refs.every(({ line }) => counted[line] === undefined)) break;

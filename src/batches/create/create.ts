@@ -1,25 +1,27 @@
-import { type Batch, type Chunk, type CreateBatch, newBatch } from '../../core/batch.ts';
+import type { Batch, Chunk, CreateBatch } from '../../core/batch.ts';
 import { defaultWindow } from '../../core/batch-window.ts';
 import { budgetExceeded } from '../../core/budget.ts';
-import { ApiError, invalid } from '../../core/errors.ts';
+import { type ApiError, idempotencyMismatch } from '../../core/errors.ts';
 import { priorities } from '../../core/limits.ts';
 import type { Caller } from '../../core/org.ts';
 import { defaultTagName, tagOfText } from '../../core/usage-tag.ts';
 import { fileByteLimits, tooMuchStored } from '../../files/quota.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
+import type { CreateDeps } from '../batch-context.ts';
 import { inlineFilename } from '../remove.ts';
-import { type BatchInput, openInput, openRetry, refreshPeerModels, type Retry } from './batch-input.ts';
-import type { CreateDeps } from './create-deps.ts';
+import {
+  type BatchInput,
+  inputMissing,
+  openInput,
+  openRetry,
+  refreshPeerModels,
+  type Retry,
+} from './batch-input.ts';
 import type { ForecastDeps } from './forecast.ts';
-import { freezePrices } from './freeze-prices.ts';
+import { batchOf, priorityFor } from './new-batch.ts';
 import { planChunks } from './plan.ts';
 import { limitExceeded, limitsFor, orgDisabled } from './quota.ts';
-import { forecastWindows, isRefusable, placeIn, retriedWindow, windowRefusal } from './windows.ts';
-
-/** Priority of a new batch: the requested one, or the default as far as the key may have it. */
-export function priorityFor({ maxPriority = priorities.max }: Caller, asked: number | undefined): number {
-  return asked ?? Math.min(priorities.default, maxPriority);
-}
+import { forecastWindows, isRefusable, retriedWindow, windowRefusal } from './windows.ts';
 
 /** Collaborators of a creation that may be refused for its window. */
 export interface CreateBatchDeps extends CreateDeps {
@@ -75,7 +77,7 @@ async function insertBatch(
     retried?: Pick<Batch, 'id' | 'inputName'>;
   },
 ): Promise<CreatedBatch> {
-  const { store, catalog, ids, clock, batch: settings } = deps;
+  const { store, catalog, ids, batch: settings } = deps;
   const { input, creation, retried } = options;
   const { batch, chunks, refused } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
@@ -101,7 +103,8 @@ async function insertBatch(
   if (outcome.outcome === 'too_much_stored') throw tooMuchStored(outcome.quota, storage);
   if (outcome.outcome === 'budget_used_up') throw budgetExceeded(outcome.budget, billedAt);
   if (outcome.outcome === 'limit_exceeded') throw limitExceeded(outcome.exceeded);
-  throw refusal(outcome.outcome);
+  if (outcome.outcome === 'input_missing') throw inputMissing();
+  throw idempotencyMismatch();
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[]; refused: ApiError | undefined }> {
     await refreshPeerModels(catalog, opened);
@@ -121,48 +124,20 @@ async function insertBatch(
   }
 
   function toBatch(): Batch {
-    const { orgId, keyId, keyFamily = null } = caller;
-    const { endpoint, metadata, outputExpiresAfterSeconds } = input;
+    const { endpoint, metadata, outputExpiresAfterSeconds: ttlSeconds } = input;
     const { file, index } = opened;
-    const now = clock.now();
-    const est = index.est.reduce((sum, tokens) => sum + tokens, 0);
-    const window = input.window ?? defaultWindow(settings.windows);
-    const modelIds = new Set(index.models.map(catalog.idOf));
-    const priority = priorityFor(caller, input.priority);
-    return newBatch({
+    return batchOf(deps, caller, index, input.window ?? defaultWindow(settings.windows), {
       id: ids.next('batch_'),
-      orgId,
-      keyId,
-      keyFamily,
       endpoint,
-      total: index.count,
-      est,
-      priority,
+      priority: priorityFor(caller, input.priority),
       inputFileId: file.id,
       inputName: retried ? retried.inputName : opened.sealed ? null : file.filename,
-      model: modelIds.size === 1 ? [...modelIds][0]! : null,
       metadata: metadata ?? null,
       tag: tagOfText(metadata, deps.usageTag ?? defaultTagName),
-      prices: freezePrices(
-        catalog,
-        caller,
-        { endpoint: file.endpoint, models: index.models },
-        deps.billingClock.now(),
-      ),
-      priceFactor: window.priceFactor,
-      windowMs: window.ms,
       warnings: file.warnings,
       retryOf: retried?.id ?? null,
       tier: null,
-      resultTtlMs:
-        outputExpiresAfterSeconds === undefined ? settings.resultTtlMs : outputExpiresAfterSeconds * 1000,
-      createdAt: now,
-      ...placeIn(window.ms, now, { est, priority }),
+      resultTtlMs: ttlSeconds === undefined ? settings.resultTtlMs : ttlSeconds * 1000,
     });
   }
-}
-
-function refusal(outcome: 'mismatch' | 'input_missing'): ApiError {
-  if (outcome === 'input_missing') return invalid('input_file_id', 'no such file, or it has expired');
-  return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
 }

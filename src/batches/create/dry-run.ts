@@ -1,15 +1,14 @@
-import type { CreateBatch } from '../../core/batch.ts';
+import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
 import { defaultWindow } from '../../core/batch-window.ts';
 import type { Caller } from '../../core/org.ts';
 import { addUsage, noUsage } from '../../core/usage.ts';
 import type { DryRun } from '../../wire/batch/present.ts';
 import { type BatchInput, openInput, openRetry, refreshPeerModels, type Retry } from './batch-input.ts';
 import { type CountDeps, countInput } from './count-input.ts';
-import { priorityFor } from './create.ts';
-import type { CreateDeps } from './create-deps.ts';
+import type { CreateDeps } from '../batch-context.ts';
 import { estimatedAmount, estimateUsage } from './estimate.ts';
 import type { ForecastDeps } from './forecast.ts';
-import { freezePrices } from './freeze-prices.ts';
+import { freezePrices, priorityFor } from './new-batch.ts';
 import { quotaOf } from './quota.ts';
 import { forecastWindows, retriedWindow, windowRefusal } from './windows.ts';
 
@@ -39,7 +38,7 @@ async function estimate(
   opened: BatchInput,
 ): Promise<DryRun> {
   const { catalog, batch, billingClock, clock } = deps.creating;
-  const { prices, counted } = await priceAndCount(deps, caller, opened);
+  const { prices, counted } = await priceAndCount(deps, caller, endpoint, opened);
   const byRates = estimateUsage(opened.index, (name) => prices[catalog.idOf(name)]!, counted);
   const forecasts = await forecastWindows(deps.forecasting, caller, batch.windows, {
     index: opened.index,
@@ -67,16 +66,16 @@ async function estimate(
 }
 
 /** Prices and counts an input, and discards what was written of it. */
-async function priceAndCount({ creating, counting }: DryRunDeps, caller: Caller, opened: BatchInput) {
+async function priceAndCount(
+  { creating, counting }: DryRunDeps,
+  caller: Caller,
+  endpoint: BatchEndpoint,
+  opened: BatchInput,
+) {
   const { catalog, billingClock } = creating;
   try {
     await refreshPeerModels(catalog, opened);
-    const prices = freezePrices(
-      catalog,
-      caller,
-      { endpoint: opened.file.endpoint, models: opened.index.models },
-      billingClock.now(),
-    );
+    const prices = freezePrices(catalog, caller, endpoint, opened.index.models, billingClock.now());
     return { prices, counted: await countInput(counting, caller.orgId, opened) };
   } finally {
     await opened.sealed?.discard();

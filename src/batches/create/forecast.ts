@@ -1,4 +1,5 @@
 import { type AddedWork, tokensAhead } from '../../core/finish-time.ts';
+import type { Batch } from '../../core/batch.ts';
 import { timeAfterRunning } from '../../core/hours.ts';
 import type { Caller } from '../../core/org.ts';
 import type { Waiting } from '../../core/waiting.ts';
@@ -19,11 +20,8 @@ export interface ForecastDeps {
   idOf: (model: string) => string;
 }
 
-/** Place in the queue, and window, that a new batch may have. */
-export interface Place {
-  due: number;
-  expiresAt: number;
-}
+/** Place in the queue, and end of the window, that a new batch may have. */
+type Place = Pick<Batch, 'due' | 'expiresAt'>;
 
 /**
  * Estimates when a new batch would be done at each of these places, at the measured rates and with the work that is open now.

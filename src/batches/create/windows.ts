@@ -1,4 +1,5 @@
 import { isoSeconds } from '../../base/clock.ts';
+import { sum } from '../../base/sum.ts';
 import type { Batch } from '../../core/batch.ts';
 import {
   type BatchWindow,
@@ -54,8 +55,7 @@ export async function forecastWindows(
   windows: BatchWindows,
   { index, priority, now }: ForecastBatch,
 ): Promise<WindowForecast[]> {
-  const est = index.est.reduce((total, tokens) => total + tokens, 0);
-  const places = windows.map(({ ms }) => placeIn(ms, now, { est, priority }));
+  const places = windows.map(({ ms }) => placeIn(ms, now, { est: sum(index.est), priority }));
   const forecasts = await forecast(deps, caller, index, places);
   return windows.map((window, at) => ({ window, forecast: forecasts[at]! }));
 }

@@ -5,6 +5,7 @@ import {
   type BatchFault,
   closeModel,
   type FinalStatus,
+  linesLeft,
   type ResultStream,
 } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
@@ -15,13 +16,10 @@ import { removeContent } from '../../files/sweeper.ts';
 import { lineRefAt } from '../../files/input-index.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
-import { familyOf } from '../../core/key-family.ts';
-import type { AnswerRows } from '../../core/stored-answer.ts';
-import { readLine } from '../../wire/batch/read-line.ts';
+import { type BatchLine, readLine } from '../../wire/batch/read-line.ts';
 import { failedResult } from '../lines/line-result.ts';
-import { ChunkLines } from '../lines/chunk-lines.ts';
+import { ChunkLines, readAhead } from '../lines/chunk-lines.ts';
 import { fileInput } from '../lines/line-input.ts';
-import { readAhead } from '../lines/read-ahead.ts';
 import { assembleResultFile } from './result-file.ts';
 
 /** Lines without a result are recorded as errors in slices of this size. */
@@ -61,8 +59,8 @@ interface MissingLine {
   /** Null if the input is unreadable. */
   customId: string | null;
   model: string;
-  /** Rows that a single request stores with its failure. */
-  rowsOf?: (error: ApiError) => AnswerRows;
+  /** Single request, which may store rows with its failure. */
+  request?: BatchLine;
 }
 
 type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
@@ -125,7 +123,7 @@ export class Finalizer {
     const { store, clock, time } = this.#deps;
     const batch = await store.batches.find(lease.batchId);
     if (!batch || batch.closing === null) return;
-    const incomplete = batch.ok + batch.err < batch.total;
+    const incomplete = linesLeft(batch) > 0;
     if (incomplete) await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
     await this.#turns.within(batch.orgId, 1, undefined, () => this.#finish(batch, lease, incomplete));
   }
@@ -168,7 +166,7 @@ export class Finalizer {
   }
 
   async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
-    const { store, worker, time } = this.#deps;
+    const { store, worker, time, finishAnswer } = this.#deps;
     const { code, message } = (isGroup(batch.id) ? groupEndings : endings)[batch.closing ?? 'failed'];
     // The line never ran, so a retry may succeed.
     const error = new ApiError(code, message, { blame: transient });
@@ -178,9 +176,9 @@ export class Finalizer {
       if (missing.length === 0) return true;
       from = missing.at(-1)! + 1;
       const inputs = await input(missing);
-      const results = inputs.map(({ line, customId, model, rowsOf }) => ({
-        ...failedResult(batch, line, customId, model, error, 0),
-        ...(rowsOf && { rows: rowsOf(error) }),
+      const results = inputs.map(({ line, customId, model, request }) => ({
+        ...failedResult(batch, { line, model, attempts: 0 }, customId, error),
+        ...(request && finishAnswer && { rows: finishAnswer(batch, request, { error }, time.now()).rows }),
       }));
       if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
     }
@@ -194,7 +192,7 @@ export class Finalizer {
     const { store, blobs, files, log } = this.#deps;
     const unknown = { customId: null, model: batch.model ?? closeModel };
     const allUnknown = async (lines: readonly number[]) => lines.map((line) => ({ line, ...unknown }));
-    if (isGroup(batch.id)) return (lines) => this.#requests(batch, unknown.model, lines);
+    if (isGroup(batch.id)) return (lines) => this.#requests(batch.id, unknown.model, lines);
     const file = await store.files.find(batch.inputFileId);
     if (!file) return allUnknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
@@ -207,8 +205,8 @@ export class Finalizer {
     if (!index) return allUnknown;
     return async (missing) => {
       const refs = missing.map((line) => lineRefAt(index, line));
-      const lines = new ChunkLines(fileInput(blobs, file.blobId));
-      await readAhead([{ lines, refs }], []);
+      const lines = new ChunkLines(fileInput(blobs, file.blobId), refs);
+      await readAhead([lines]);
       const inputs: MissingLine[] = [];
       for (const ref of refs) {
         const read = await lines.read(ref).catch(giveUp);
@@ -219,21 +217,12 @@ export class Finalizer {
     };
   }
 
-  async #requests(group: Batch, model: string, lines: readonly number[]): Promise<MissingLine[]> {
-    const { store, finishAnswer, time } = this.#deps;
-    const { orgId, endpoint, tier } = group;
-    const request = { orgId, endpoint, keyId: familyOf(group), tier: tier ?? 'default', now: time.now() };
-    const bodies = await store.requests.bodies(group.id, lines);
+  async #requests(groupId: string, model: string, lines: readonly number[]): Promise<MissingLine[]> {
+    const bodies = await this.#deps.store.requests.bodies(groupId, lines);
     return lines.map((line, at) => {
       const body = bodies[at];
-      const read = body && readLine(body);
-      const customId = lineRequestId({ batchId: group.id, line });
-      return {
-        line,
-        customId,
-        model,
-        ...(read && finishAnswer && { rowsOf: (error) => finishAnswer(request, read, { error }).rows }),
-      };
+      const customId = lineRequestId({ batchId: groupId, line });
+      return { line, customId, model, ...(body && { request: readLine(body) }) };
     });
   }
 

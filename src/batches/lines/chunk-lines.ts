@@ -1,20 +1,26 @@
 import { crc32 } from 'node:zlib';
+import { sum } from '../../base/sum.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { isBlobLost, lostBlob } from '../../core/blob-error.ts';
 import { type BatchLine, readLine } from '../../wire/batch/read-line.ts';
 import type { LineInput } from './line-input.ts';
 
-/** Reads the lines of one chunk, from memory if they were read ahead (`read-ahead.ts`). */
+/** Limit for all claimed chunks together; lines beyond it are read one by one as they are sent. */
+const maxBytesAhead = 16 * 1024 * 1024;
+
+/** Reads the lines of one chunk, from memory if they were read ahead (`readAhead`). */
 export class ChunkLines {
   readonly input: LineInput;
+  readonly refs: readonly LineRef[];
   #ahead = new Map<number, Uint8Array>();
   /** Buffer of all lines in `#ahead`. */
   #memory: ArrayBuffer | null = null;
   /** Settles when the pending read-ahead has ended. */
   #pending: Promise<void> | null = null;
 
-  constructor(input: LineInput) {
+  constructor(input: LineInput, refs: readonly LineRef[]) {
     this.input = input;
+    this.refs = refs;
   }
 
   /** Bytes that were read ahead and not answered yet. */
@@ -33,11 +39,12 @@ export class ChunkLines {
     this.#pending = pending;
   }
 
-  /** Copies lines that were read ahead, because one read may serve several chunks. */
-  storeAhead(read: readonly { line: number; bytes: Uint8Array }[]): void {
-    const all = new Uint8Array(read.reduce((sum, { bytes }) => sum + bytes.length, 0));
+  /** Copies lines that were read ahead, because one read may serve several chunks. @param read bytes of `refs` */
+  storeAhead(read: readonly Uint8Array[]): void {
+    const all = new Uint8Array(sum(read.map(({ length }) => length)));
     let at = 0;
-    for (const { line, bytes } of read) {
+    for (const [n, { line }] of this.refs.entries()) {
+      const bytes = read[n]!;
       all.set(bytes, at);
       this.#ahead.set(line, all.subarray(at, (at += bytes.length)));
     }
@@ -66,6 +73,40 @@ export class ChunkLines {
     this.#memory?.transfer(0);
     this.#memory = null;
   }
+}
+
+/**
+ * Reads the lines of newly claimed chunks, so that sending a line does not wait for the disk. Chunks are cut by prompt prefix
+ * and not by position: lines of several chunks are neighbours in the file, and are read together. A line that cannot be read
+ * is read again, and reported, when it is sent.
+ * @param claimed chunks claimed before
+ */
+export async function readAhead(
+  chunks: readonly ChunkLines[],
+  claimed: readonly ChunkLines[] = [],
+): Promise<void> {
+  let room = maxBytesAhead - sum(claimed.map(({ bytesAhead }) => bytesAhead));
+  const fitting = chunks.filter(({ refs }) => {
+    const bytes = sum(refs.map(({ length }) => length));
+    if (bytes > room) return false;
+    room -= bytes;
+    return true;
+  });
+  const byInput = Map.groupBy(fitting, ({ input }) => input.name);
+  await Promise.all(
+    [...byInput.values()].map((ofInput) => {
+      const pending = readTogether(ofInput).catch(() => undefined);
+      for (const lines of ofInput) lines.expectAhead(pending);
+      return pending;
+    }),
+  );
+}
+
+/** @param chunks of one input */
+async function readTogether(chunks: readonly ChunkLines[]): Promise<void> {
+  const read = await chunks[0]!.input.read(chunks.flatMap(({ refs }) => refs));
+  let at = 0;
+  for (const lines of chunks) lines.storeAhead(read.slice(at, (at += lines.refs.length)));
 }
 
 /** Error of a batch whose input is lost; null if it may become readable. */

@@ -21,68 +21,56 @@ export function lineOfRequest(requestId: string): number {
   return Number(requestId.slice(requestId.lastIndexOf('_') + 1));
 }
 
+/** End of a line, with an answer or without. */
+export interface LineEnd extends Pick<LineResult, 'line' | 'model' | 'attempts'> {
+  run?: Omit<LineRun, 'nano'>;
+}
+
 /**
  * Result of a line that was answered with 2xx.
  * @param answer body as the client sees it, or its JSON text
- * @param model name of the model in the prices of the batch
  */
 export function outputResult(
   { id: batchId, prices, priceFactor }: Pick<Batch, 'id' | 'prices' | 'priceFactor'>,
-  line: number,
+  end: LineEnd,
   customId: string,
-  model: string,
-  answer: { body: object | string; usage: Usage },
-  attempts: number,
-  run?: Omit<LineRun, 'nano'>,
+  { body, usage }: { body: object | string; usage: Usage },
 ): LineResult {
-  const text = outputLine({ id: lineRequestId({ batchId, line }), customId, body: answer.body });
-  const cost = Object.hasOwn(prices, model) ? exactCost(answer.usage, prices[model]!, priceFactor) : noCost;
-  return {
-    batchId,
-    line,
-    stream: 'output',
-    body: bytesOf(text),
-    model,
-    usage: answer.usage,
-    cost,
-    attempts,
-    code: null,
-    ...(run && { run: { ...run, nano: roundCost(cost) } }),
-  };
+  const price = Object.hasOwn(prices, end.model) ? prices[end.model] : undefined;
+  const cost = price ? exactCost(usage, price, priceFactor) : noCost;
+  const text = outputLine({ id: lineRequestId({ batchId, line: end.line }), customId, body });
+  return toResult(batchId, end, text, { stream: 'output', usage, cost, code: null });
 }
 
 /** Result of a line without a 2xx answer. `customId` is null only if the input is unreadable. */
 export function failedResult(
   { id: batchId, endpoint }: Pick<Batch, 'id' | 'endpoint'>,
-  line: number,
+  end: LineEnd,
   customId: string | null,
-  model: string,
   error: ApiError,
-  attempts: number,
-  run?: Omit<LineRun, 'nano'>,
 ): LineResult {
-  const id = lineRequestId({ batchId, line });
+  const id = lineRequestId({ batchId, line: end.line });
   const format = lineFormats[endpoint].errors;
   const reported = errorObject(error, format);
   const body = { error: reported, ...(format === 'messages' && { type: 'error', request_id: id }) };
+  const { code } = error;
   const text = errorLine({
     id,
     customId,
-    response: unanswered.has(error.code) ? null : { statusCode: error.status, body },
-    error: { ...reported, attempts, retryable: error.blame.retry },
+    response: unanswered.has(code) ? null : { statusCode: error.status, body },
+    error: { ...reported, attempts: end.attempts, retryable: error.blame.retry },
   });
-  return {
-    batchId,
-    line,
-    stream: 'errors',
-    body: bytesOf(text),
-    model,
-    usage: noUsage,
-    cost: noCost,
-    attempts,
-    code: error.code,
-    ...(run && { run: { ...run, nano: 0 } }),
-  };
+  return toResult(batchId, end, text, { stream: 'errors', usage: noUsage, cost: noCost, code });
+}
+
+function toResult(
+  batchId: string,
+  { run, ...end }: LineEnd,
+  text: string,
+  result: Pick<LineResult, 'stream' | 'usage' | 'cost' | 'code'>,
+): LineResult {
+  const charged = run && { run: { ...run, nano: roundCost(result.cost) } };
+  return { batchId, ...end, ...result, body: bytesOf(text), ...charged };
 }
 
 const encoder = new TextEncoder();

@@ -6,35 +6,25 @@ export interface PlacedOutcome extends LineOutcome {
   length: number;
 }
 
+/** Members of a row, in their order. */
+const columns = [
+  ...(['line', 'offset', 'length', 'code', 'model'] as const),
+  ...(['inputTokens', 'cachedTokens', 'outputTokens', 'attempts', 'run'] as const),
+] satisfies (keyof PlacedOutcome)[];
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Row of the index of a result file, which has a row per result, in the same order. It says what the result itself does not:
- * `[line, offset, length, code, model, input tokens, cached tokens, output tokens, attempts, run]` as JSON.
+ * Row of the index of a result file, which has a row per result, in the same order. It says what the result itself does not: the values
+ * of `columns` as a JSON array.
  */
-export function encodeIndexRow({ line, offset, length, code, ...rest }: PlacedOutcome): Uint8Array {
-  const { model, inputTokens, cachedTokens, outputTokens, attempts, run } = rest;
-  const row = [line, offset, length, code, model, inputTokens, cachedTokens, outputTokens, attempts, run];
-  return encoder.encode(`${JSON.stringify(row)}\n`);
+export function encodeIndexRow(outcome: PlacedOutcome): Uint8Array {
+  return encoder.encode(`${JSON.stringify(columns.map((column) => outcome[column]))}\n`);
 }
-
-type Row = [
-  number,
-  number,
-  number,
-  string | null,
-  string,
-  number,
-  number,
-  number,
-  number,
-  LineOutcome['run'],
-];
 
 /** @throws SyntaxError or TypeError if the bytes are not a row */
 export function decodeIndexRow(bytes: Uint8Array): PlacedOutcome {
-  const [line, offset, length, code, model, inputTokens, cachedTokens, outputTokens, attempts, run] =
-    JSON.parse(decoder.decode(bytes)) as Row;
-  return { line, offset, length, code, model, inputTokens, cachedTokens, outputTokens, attempts, run };
+  const row = JSON.parse(decoder.decode(bytes)) as unknown[];
+  return Object.fromEntries(columns.map((column, at) => [column, row[at]])) as unknown as PlacedOutcome;
 }

@@ -1,7 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import { StallClock } from '../../base/stall-clock.ts';
-import type { LineRate, ProcessInfo, WorkerLoad } from '../../core/worker-load.ts';
-import { ownReplicas } from '../../inference/replicas.ts';
+import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -178,36 +177,4 @@ export class Heartbeat {
       );
     }
   }
-}
-
-interface ProcessLoad {
-  process: ProcessInfo;
-  /** False if the process claims no batch lines. */
-  runsBatches: boolean;
-  /** Lines of batches in flight. */
-  lines: number;
-  /** Measured rates of batch lines. */
-  rates: Record<string, LineRate>;
-}
-
-/** Load of this process, which its heartbeat reports to the peers. */
-export function currentLoad(
-  { catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>,
-  { process, runsBatches, lines, rates }: ProcessLoad,
-): WorkerLoad {
-  const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
-  const waits = served.flatMap(({ id, name }) => {
-    const cause = capacity.waiting(id);
-    return cause ? [[name, cause] as const] : [];
-  });
-  return {
-    process,
-    lines,
-    interactive: capacity.interactiveLoad(),
-    serves: runsBatches ? served.map(({ name }) => name) : [],
-    models: catalog.list(),
-    ...(Object.keys(rates).length > 0 && { rates }),
-    replicas: ownReplicas({ catalog, capacity }),
-    ...(waits.length > 0 && { waits: Object.fromEntries(waits) }),
-  };
 }

@@ -92,7 +92,6 @@ describe('Maintenance', () => {
       random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
       log: silent,
       onWork: () => said.push('work'),
-      drop: ({ batchId, line }) => said.push(`drop ${batchId} ${line}`),
       purge: async (id) => {
         if (id === 'batch_stuck') throw new Error('its rows cannot be read');
         said.push(`purge ${id}`);
@@ -146,9 +145,15 @@ describe('Maintenance', () => {
   });
 
   it('drops a single request that has a result, and no line of a batch', async () => {
-    work.chunks.add(claimedChunk({ batch: runningBatch({ id: 'group_1' }) }));
+    const requests = claimedChunk({ batch: runningBatch({ id: 'group_1' }) });
+    const lines = claimedChunk({ batch: runningBatch({ id: 'batch_2' }) });
+    for (const chunk of [requests, lines]) work.chunks.add(chunk);
     await clock.advance(500);
-    expect(said.filter((what) => what.startsWith('drop'))).toEqual(['drop group_1 101']);
+    const states = [requests, lines].map((chunk) => chunk.lines.map(({ state: now }) => now));
+    expect(states).toEqual([
+      ['queued', 'done'],
+      ['queued', 'queued'],
+    ]);
   });
 
   it('aborts the calls of a batch that is no more', async () => {

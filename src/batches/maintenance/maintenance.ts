@@ -2,7 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { hourMs, type Timer } from '../../base/clock.ts';
 import type { Duties } from '../../core/duties.ts';
 import { familyOf } from '../../core/key-family.ts';
-import { firstGroupAt, isGroup, type LinePlace } from '../../core/request-group.ts';
+import { firstGroupAt, isGroup } from '../../core/request-group.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
@@ -38,8 +38,6 @@ export interface MaintenanceDeps
   work: LocalWork;
   /** Called when there is work to claim: a batch ends or was reopened. */
   onWork: () => void;
-  /** Ends the call of a single request whose end is recorded. */
-  drop: (place: LinePlace) => void;
   /** Deletes the rows of a finished batch. */
   purge: (batchId: string) => Promise<void>;
 }
@@ -142,10 +140,10 @@ export class Maintenance {
 
   /** Drops the single requests here that have a result: another process has cancelled them, or recorded its answer. */
   async #dropEnded(): Promise<void> {
-    const { store, work, drop } = this.#deps;
+    const { store, work } = this.#deps;
     const running = work.requests();
     if (running.length === 0) return;
-    for (const place of await store.requests.ended(running)) drop(place);
+    for (const place of await store.requests.ended(running)) work.cancelRequest(place);
   }
 
   /** Lets late batches go first. */

@@ -58,9 +58,9 @@ describe('Demand', () => {
 
   it('has the room of the engine, less the lines that are starting', () => {
     expect(demand.room('m')).toBe(8);
-    demand.starting('m', 1);
+    demand.starting.add('m', 1);
     expect(demand.room('m')).toBe(7);
-    demand.starting('m', -1);
+    demand.starting.add('m', -1);
     expect(demand.room('m')).toBe(8);
   });
 

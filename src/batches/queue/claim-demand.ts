@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { Counts } from '../../base/counts.ts';
 import type { ClaimRequest } from '../../store/contract/claim.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
@@ -39,6 +40,13 @@ export interface ClaimDemandDeps {
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
+/** Claims nothing beyond the lines that are wanted. */
+const noOrgs: Pick<ClaimRequest, 'claimedDue' | 'moreOrgs' | 'moreLateOrgs'> = {
+  claimedDue: {},
+  moreOrgs: 0,
+  moreLateOrgs: 0,
+};
+
 /** Answers to a model's lines since the last claim. */
 interface AnswerRate {
   answered: number;
@@ -50,7 +58,8 @@ export class ClaimDemand {
   #deps: ClaimDemandDeps;
   /** Models without ready chunks at the last claim; not claimed before the next wake-up or poll. */
   #dry = new Set<string>();
-  #starting = new Map<string, number>();
+  /** Lines between their dispatch and their entry in the engine's own count. */
+  readonly starting = new Counts();
   #rates = new Map<string, AnswerRate>();
 
   constructor(deps: ClaimDemandDeps) {
@@ -72,11 +81,6 @@ export class ClaimDemand {
     this.#dry.clear();
   }
 
-  /** Counts a line between its dispatch and its entry in the engine's own count. */
-  starting(model: string, by: 1 | -1): void {
-    this.#starting.set(model, (this.#starting.get(model) ?? 0) + by);
-  }
-
   /** Counts a result. */
   answered(model: string): void {
     const rate = this.#rates.get(model);
@@ -87,7 +91,7 @@ export class ClaimDemand {
   room(model: string): number {
     const { recorder, catalog, capacity, missing, hours, work } = this.#deps;
     if (!recorder.hasRoom) return 0;
-    const starting = this.#starting.get(model) ?? 0;
+    const starting = this.starting.of(model);
     if (missing.isLost(model)) return minAhead - starting;
     const room = capacity.room(catalog.idOf(model)) - starting;
     return hours.share(model) === 1 ? room : Math.min(room, this.limit(model) - work.chunks.inFlight(model));
@@ -137,28 +141,29 @@ export class ClaimDemand {
     const { recorder, catalog } = this.#deps;
     if (!recorder.hasRoom) return [];
     return this.models().flatMap((model) => {
-      const wants = this.wants(model);
-      const claimedDue = Object.fromEntries(this.onlyProbes(model) ? [] : this.#claimedDue(model));
-      const orgs = Object.values(claimedDue);
-      if (!wants && orgs.length === 0) return [];
-      const mayExceed = this.onlyProbes(model) ? 0 : 1;
-      const moreOrgs = mayExceed * Math.max(0, maxOrgs - orgs.length);
-      const moreLateOrgs = mayExceed * Math.max(0, maxLateOrgs - orgs.filter(isLate).length);
       const { aliases = [] } = catalog.find(model) ?? {};
-      const lines = wants ? this.#lines(model) : 0;
-      const chunks = wants ? this.#lackingChunks(model) : 0;
-      return { model, names: [model, ...aliases], lines, chunks, claimedDue, moreOrgs, moreLateOrgs };
+      const names = [model, ...aliases];
+      const wanted = this.wants(model)
+        ? { lines: this.#lines(model), chunks: this.#lackingChunks(model) }
+        : { lines: 0, chunks: 0 };
+      // A probe needs no more than its own lines.
+      if (this.onlyProbes(model)) return wanted.lines > 0 ? { model, names, ...wanted, ...noOrgs } : [];
+      const claimedDue = this.#claimedDue(model);
+      const orgs = Object.values(claimedDue);
+      if (wanted.lines + wanted.chunks === 0 && orgs.length === 0) return [];
+      const moreOrgs = Math.max(0, maxOrgs - orgs.length);
+      const moreLateOrgs = Math.max(0, maxLateOrgs - orgs.filter(isLate).length);
+      return { model, names, ...wanted, claimedDue, moreOrgs, moreLateOrgs };
     });
   }
 
   #lacking(model: string): number {
-    const lacking = Math.max(0, this.room(model)) + minAhead - this.#deps.work.chunks.unsent(model);
-    return lacking > 0 && this.onlyProbes(model) ? lacking - minAhead : lacking;
+    const spare = this.onlyProbes(model) ? 0 : minAhead;
+    return Math.max(0, this.room(model)) + spare - this.#deps.work.chunks.unsent(model);
   }
 
   #lackingChunks(model: string): number {
-    const lacking = this.#deps.affinity.missingChunks(model);
-    return lacking > 0 && this.onlyProbes(model) ? 0 : lacking;
+    return this.onlyProbes(model) ? 0 : this.#deps.affinity.missingChunks(model);
   }
 
   /** Number of lines to claim; 0 if only prefixes are lacking. */
@@ -174,12 +179,11 @@ export class ClaimDemand {
   }
 
   /** Lowest `due` of the claimed chunks of a model with unsent lines, by org. */
-  #claimedDue(model: string): Map<string, number> {
-    const least = new Map<string, number>();
+  #claimedDue(model: string): Record<string, number> {
+    const least: Record<string, number> = {};
     for (const claimed of this.#deps.work.chunks.all) {
-      const { batch } = claimed;
-      if (claimed.model !== model || unsentOf(claimed) === 0) continue;
-      least.set(batch.orgId, Math.min(least.get(batch.orgId) ?? Number.POSITIVE_INFINITY, batch.due));
+      const { orgId, due } = claimed.batch;
+      if (claimed.model === model && unsentOf(claimed) > 0) least[orgId] = Math.min(least[orgId] ?? due, due);
     }
     return least;
   }

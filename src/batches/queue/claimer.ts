@@ -8,7 +8,7 @@ import type { ClaimDemand } from './claim-demand.ts';
 import type { Fairness } from './fairness.ts';
 import { type ClaimedChunk, leaseOf, type RunningBatch, toClaimed } from '../claimed/claimed-chunks.ts';
 import { fileInput, groupInput, type LineInput } from '../lines/line-input.ts';
-import { readAhead } from '../lines/read-ahead.ts';
+import { type ChunkLines, readAhead } from '../lines/chunk-lines.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
 import { suspectKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
@@ -32,8 +32,6 @@ export interface ClaimerDeps extends BatchContext {
   close: (chunk: Chunk) => void;
   /** Called after each claim, and when there is nothing left to claim. */
   dispatch: () => void;
-  /** Ends a batch as failed. */
-  fail: (batchId: string, message: string) => Promise<void>;
 }
 
 /** Claims chunks of all models, one claim at a time (batch-engine.md, "Choosing and claiming"). */
@@ -220,32 +218,30 @@ export class Claimer {
   }
 
   async #add(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
-    const { store, worker, work, fairness, dispatch } = this.#deps;
+    const { store, worker, work, fairness, backoff, dispatch } = this.#deps;
     const back: Chunk[] = [];
     const suspects: Chunk[] = [];
-    const claimed: ClaimedChunk[] = [];
-    const before = [...work.chunks.all];
+    const claimed: ChunkLines[] = [];
+    const before = [...work.chunks.all].map(({ input }) => input);
     for (const chunk of chunks) {
       const batch = this.#toRunning(batches.get(chunk.batchId)!);
       if (batch?.state !== 'running') back.push(chunk);
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
       else {
         const each = this.#toClaimed(chunk, batch);
-        claimed.push(each);
+        claimed.push(each.input);
         // The next chunk may belong to the same batch.
         work.chunks.add(each);
       }
     }
     fairness.setWorking(work.chunks.all);
-    await readAhead(
-      claimed.map(({ input, chunk }) => ({ lines: input, refs: chunk.lines })),
-      before.map(({ input }) => ({ lines: input })),
-    );
+    await readAhead(claimed, before);
     dispatch();
     if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
     for (const chunk of suspects) await store.batches.split(worker, leaseOf(chunk));
+    const message = 'The input file is gone.';
     for (const claimedBatch of batches.values())
-      if (!this.#inputOf(claimedBatch)) await this.#endWithoutInput(claimedBatch.id);
+      if (!this.#inputOf(claimedBatch)) await backoff.fail(claimedBatch.id, new Error(message), message);
   }
 
   #toClaimed(chunk: Chunk, batch: RunningBatch): ClaimedChunk {
@@ -278,12 +274,5 @@ export class Claimer {
     const { store, blobs } = this.#deps;
     if (isGroup(id)) return groupInput(store.requests, id);
     return blobId === null ? undefined : fileInput(blobs, blobId);
-  }
-
-  async #endWithoutInput(batchId: string): Promise<void> {
-    const message = 'The input file is gone.';
-    // First, so that this process does not claim it again even if the failure cannot be written.
-    await this.#deps.backoff.add(batchId, new Error(message), null);
-    await this.#deps.fail(batchId, message);
   }
 }

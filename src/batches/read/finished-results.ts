@@ -4,7 +4,6 @@ import { fieldsOf, stringOr } from '../../base/fields.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { Batch, ResultStream } from '../../core/batch.ts';
 import { isBlobLost, lostBlob } from '../../core/blob-error.ts';
-import { ApiError } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { LineOutcome } from '../../core/line.ts';
 import type { Files } from '../../files/files.ts';
@@ -13,6 +12,7 @@ import type { LineMark } from '../../store/contract/results.ts';
 import type { Store } from '../../store/store.ts';
 import { lineOfRequest } from '../lines/line-result.ts';
 import { decodeIndexRow, type PlacedOutcome } from '../lines/result-index.ts';
+import { resultFileOf } from './results.ts';
 
 /** Memory for the places of lines; batches beyond it are read again. */
 const maxBytes = 32 << 20;
@@ -43,10 +43,13 @@ export class FinishedResults {
 
   /** @throws ApiError `not_found` if a result file is gone */
   async of(batch: Batch): Promise<ResultPlaces> {
-    const files = await filesOf(this.#deps, batch);
+    const output = await resultFileOf(this.#deps, batch, 'output');
+    const files = { output, errors: await resultFileOf(this.#deps, batch, 'errors') };
     const known = this.#read.get(batch.id);
     const entry = known ?? {
-      places: this.#loads.within(batch.orgId, 1, undefined, () => readPlaces(this.#deps, files, batch.total)),
+      places: this.#loads.within(batch.orgId, 1, undefined, () =>
+        ResultPlaces.read(this.#deps, files, batch.total),
+      ),
       bytes: batch.total * bytesPerLine,
     };
     this.#read.delete(batch.id);
@@ -73,22 +76,6 @@ export class FinishedResults {
 
 type ResultFiles = Record<ResultStream, StoredFile | null>;
 
-async function filesOf(
-  { store }: FinishedResultsDeps,
-  { outputFileId, errorFileId }: Batch,
-): Promise<ResultFiles> {
-  const find = async (id: string | null, stream: ResultStream) => {
-    const file = id === null ? null : await store.files.find(id);
-    if (file === undefined)
-      throw new ApiError(
-        'not_found',
-        `The ${stream} file of this batch is gone: it was deleted or has expired.`,
-      );
-    return file;
-  };
-  return { output: await find(outputFileId, 'output'), errors: await find(errorFileId, 'errors') };
-}
-
 /** Places of the results of one batch: of their rows in the index, or of the results where there is no index. */
 export class ResultPlaces {
   readonly total: number;
@@ -103,7 +90,13 @@ export class ResultPlaces {
   readonly #bodyLength: Uint32Array;
   readonly #indexed: Record<ResultStream, boolean> = { output: true, errors: true };
 
-  constructor(deps: FinishedResultsDeps, files: ResultFiles, total: number) {
+  static async read(deps: FinishedResultsDeps, files: ResultFiles, total: number): Promise<ResultPlaces> {
+    const places = new ResultPlaces(deps, files, total);
+    for (const stream of ['output', 'errors'] as const) await places.#load(stream);
+    return places;
+  }
+
+  private constructor(deps: FinishedResultsDeps, files: ResultFiles, total: number) {
     this.total = total;
     this.#deps = deps;
     this.#files = files;
@@ -120,7 +113,7 @@ export class ResultPlaces {
   }
 
   /** Reads the index of a result file, or the file itself where the index is missing or damaged. */
-  async load(stream: ResultStream): Promise<void> {
+  async #load(stream: ResultStream): Promise<void> {
     const file = this.#files[stream];
     if (!file) return;
     const { blobs, files } = this.#deps;
@@ -181,17 +174,6 @@ export class ResultPlaces {
     const known = this.#codes.indexOf(code);
     return known >= 0 ? known : this.#codes.push(code) - 1;
   }
-}
-
-async function readPlaces(
-  deps: FinishedResultsDeps,
-  files: ResultFiles,
-  total: number,
-): Promise<ResultPlaces> {
-  const places = new ResultPlaces(deps, files, total);
-  await places.load('output');
-  await places.load('errors');
-  return places;
 }
 
 /** Outcome of a result of an earlier version, which has no index, as far as the result tells it. */

@@ -1,8 +1,7 @@
-import type { Batch, LineRef } from '../../core/batch.ts';
-import { isFinal } from '../../core/batch.ts';
+import { type Batch, isFinal } from '../../core/batch.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { Files } from '../../files/files.ts';
-import { type InputIndex, lineRefAt } from '../../files/input-index.ts';
+import { lineRefAt } from '../../files/input-index.ts';
 import type { LineMark } from '../../store/contract/results.ts';
 import type { Store } from '../../store/store.ts';
 import type { FinishedResults, LineResult } from './finished-results.ts';
@@ -35,9 +34,8 @@ export interface LineSourceDeps {
  */
 export async function openLines(deps: LineSourceDeps, batch: Batch): Promise<LineSource> {
   const input = await openInput(deps, batch);
-  if (isFinal(batch.status)) return { batch, ...input, ...(await finishedLines(deps, batch)) };
-  const running = await runningLines(deps, batch);
-  return { batch, ...input, ...running };
+  const results = isFinal(batch.status) ? await finishedLines(deps, batch) : await runningLines(deps, batch);
+  return { batch, ...input, ...results };
 }
 
 type Input = Pick<LineSource, 'modelOf' | 'bytesOf' | 'input'>;
@@ -53,18 +51,14 @@ async function openInput({ store, blobs, files }: LineSourceDeps, batch: Batch):
       input: async (lines) => lines.map(() => undefined),
     };
   return {
-    modelOf: (line) => modelAt(index, line),
+    modelOf: (line) => index.models[index.model[line] ?? 0] ?? null,
     bytesOf: (line) => index.length[line] ?? 0,
     input: (lines) =>
       blobs.slices(
         file.blobId,
-        lines.map((line): LineRef => lineRefAt(index, line)),
+        lines.map((line) => lineRefAt(index, line)),
       ),
   };
-}
-
-function modelAt({ models, model }: InputIndex, line: number): string | null {
-  return models[model[line] ?? 0] ?? null;
 }
 
 async function runningLines(deps: LineSourceDeps, batch: Batch): Promise<Results> {

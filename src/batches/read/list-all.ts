@@ -13,7 +13,10 @@ import { findWaiting, type WaitSources } from './waiting.ts';
 /** Rows that one statement reads where most may not match: some milliseconds of an embedded database. */
 const rowsPerRead = 250;
 
-export interface ListAllDeps {
+/** Batch of a list, as far as filters look at it. */
+type Listed = Pick<BatchView, 'batch' | 'waiting'>;
+
+export interface ListAllDeps<View extends Listed = BatchView> {
   store: Pick<BatchStore, 'listAll' | 'search'>;
   /** Shares the reads of many rows among orgs. */
   scans: Gate;
@@ -21,7 +24,7 @@ export interface ListAllDeps {
   waitSources: WaitSources;
   timesOf: (batch: Batch) => RunTimes;
   /** Views of batches, in order; without those that were deleted meanwhile. */
-  views: (batches: readonly Batch[]) => Promise<BatchView[]>;
+  views: (batches: readonly Batch[]) => Promise<View[]>;
 }
 
 /**
@@ -30,17 +33,17 @@ export interface ListAllDeps {
  * @param owner org that asks
  * @param signal stops a search whose client has left
  */
-export async function listAll(
-  deps: ListAllDeps,
+export async function listAll<View extends Listed>(
+  deps: ListAllDeps<View>,
   filters: BatchFilters,
   owner: string,
   signal: AbortSignal,
-): Promise<{ batches: BatchView[]; hasMore: boolean }> {
+): Promise<{ batches: View[]; hasMore: boolean }> {
   const { limit, order, createdAfter, createdBefore, model, waiting, atRisk, words = [] } = filters;
   const isExact = model === undefined && waiting === undefined && atRisk === undefined;
   const size = isExact ? limit + 1 : rowsPerRead;
   const of = groupOf(deps, filters);
-  const batches: BatchView[] = [];
+  const batches: View[] = [];
   let { after } = filters;
   for (;;) {
     signal.throwIfAborted();
@@ -65,7 +68,7 @@ export async function listAll(
 
 /** Rows of the next statement, and where the one after it continues. */
 async function nextRows(
-  store: ListAllDeps['store'],
+  store: Pick<BatchStore, 'listAll' | 'search'>,
   query: AllBatchesQuery,
   words: readonly string[],
 ): Promise<{ rows: Batch[]; next: string | null }> {
@@ -78,7 +81,10 @@ async function nextRows(
 }
 
 /** The smallest group that contains all matching batches. */
-function groupOf({ models }: ListAllDeps, filters: BatchFilters): AllBatchesQuery['of'] {
+function groupOf(
+  { models }: Pick<ListAllDeps<Listed>, 'models'>,
+  filters: BatchFilters,
+): AllBatchesQuery['of'] {
   const { orgId, model, status, waiting, atRisk } = filters;
   if ((waiting !== undefined || atRisk === true) && (status === undefined || !isFinal(status)))
     return { open: true };
@@ -92,7 +98,7 @@ function groupOf({ models }: ListAllDeps, filters: BatchFilters): AllBatchesQuer
 
 /** True unless the row of a batch shows that it does not match. */
 function mayMatch(
-  { models, waitSources, timesOf }: ListAllDeps,
+  { models, waitSources, timesOf }: Omit<ListAllDeps<Listed>, 'views'>,
   filters: BatchFilters,
   batch: Batch,
 ): boolean {

@@ -1,3 +1,6 @@
+import { groupsOf } from '../../base/groups-of.ts';
+import { sum } from '../../base/sum.ts';
+import { linesLeft } from '../../core/batch.ts';
 import { type OpenSum, sumOpen } from '../../core/open-sums.ts';
 import { type BatchWork, type ModelWork, workByModel } from '../../core/work-left.ts';
 import { isGroup } from '../../core/request-group.ts';
@@ -123,23 +126,25 @@ export class OpenWork {
     const stale = batches.filter((batch) => {
       if (hasOwnSum(batch)) return false;
       const sums = this.#sums.get(batch.id);
-      return !sums || (sums.models.length > 1 && sums.left !== leftOf(batch));
+      return !sums || (sums.models.length > 1 && sums.left !== linesLeft(batch));
     });
-    for (let at = 0; at < stale.length; at += batchesPerStatement) {
-      const part = stale.slice(at, at + batchesPerStatement);
+    for (const part of groupsOf(stale, batchesPerStatement)) {
       const rows = await this.#deps.store.batches.openLines(part.map(({ id }) => id));
       const byBatch = Map.groupBy(rows, ({ batchId }) => batchId);
       for (const batch of part) {
         const models = byBatch.get(batch.id);
-        if (models) this.#sums.set(batch.id, { left: leftOf(batch), models });
+        if (models) this.#sums.set(batch.id, { left: linesLeft(batch), models });
       }
     }
   }
 
   /** Chunks in work count whole in the sums: the lines left are distributed over the models in proportion. */
   #workOf(batch: OpenBatch): BatchWork[] {
-    const { models } = hasOwnSum(batch) ? ownSum(batch) : (this.#sums.get(batch.id) ?? noSums);
-    const scale = leftOf(batch) / models.reduce((sum, { requests }) => sum + requests, 0);
+    const { id, model: only, total, est } = batch;
+    const models = hasOwnSum(batch)
+      ? [{ model: only!, requests: total, tokens: est }]
+      : (this.#sums.get(id)?.models ?? []);
+    const scale = linesLeft(batch) / sum(models.map(({ requests }) => requests));
     return models.flatMap(({ model: name, requests, tokens }) => {
       const model = this.#deps.peers.idOf(name);
       if (this.#deps.controls.pausing(batch.orgId, model)) return [];
@@ -155,8 +160,6 @@ export class OpenWork {
   }
 }
 
-const noSums: Pick<Sums, 'models'> = { models: [] };
-
 function isSlow({ tookMs }: { tookMs: number }): boolean {
   return tookMs > slowMs;
 }
@@ -164,12 +167,4 @@ function isSlow({ tookMs }: { tookMs: number }): boolean {
 /** True if the row of the batch tells its tokens. The requests of a group come and go. */
 function hasOwnSum({ id, model, est }: OpenBatch): boolean {
   return model !== null && est > 0 && !isGroup(id);
-}
-
-function ownSum({ id, model, total, est }: OpenBatch): Pick<Sums, 'models'> {
-  return { models: [{ batchId: id, model: model!, requests: total, tokens: est }] };
-}
-
-function leftOf({ total, ok, err }: OpenBatch): number {
-  return total - ok - err;
 }

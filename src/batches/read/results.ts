@@ -1,3 +1,4 @@
+import { skipLines } from '../../base/byte-lines.ts';
 import { lostBlob } from '../../core/blob-error.ts';
 import { type Batch, isFinal, type ResultStream } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -54,12 +55,12 @@ export async function readResults(
   const committed = stream === 'output' ? batch.ok : batch.err;
   const last = Math.max(after, committed);
   const range: Range = { batchId: batch.id, stream, after, last };
-  const file = isFinal(batch.status) && after === 0 ? await fileOf(deps, batch, stream) : undefined;
+  const file = isFinal(batch.status) && after === 0 ? await resultFileOf(deps, batch, stream) : null;
   return {
     status: batch.status,
     incomplete: !isFinal(batch.status),
     lastLine: last,
-    file: file ?? null,
+    file,
     async read(part) {
       if (file && part) return deps.files.read(file, part);
       if (file) return fromFile({ file, bytes: await deps.files.read(file) }, range);
@@ -68,13 +69,24 @@ export async function readResults(
   };
 }
 
-async function fileOf(
-  { store }: ResultsDeps,
+/** Result file of a stream; null if the stream is empty. @throws ApiError `not_found` if it was deleted or has expired */
+export async function resultFileOf(
+  { store }: { store: Pick<Store, 'files'> },
   { outputFileId, errorFileId }: Pick<Batch, 'outputFileId' | 'errorFileId'>,
   stream: ResultStream,
-): Promise<StoredFile | undefined> {
+): Promise<StoredFile | null> {
   const id = stream === 'output' ? outputFileId : errorFileId;
-  return id === null ? undefined : store.files.find(id);
+  if (id === null) return null;
+  const file = await store.files.find(id);
+  if (!file) throw fileGone(stream);
+  return file;
+}
+
+function fileGone(stream: ResultStream): ApiError {
+  return new ApiError(
+    'not_found',
+    `The ${stream} file of this batch is gone: it was deleted or has expired.`,
+  );
 }
 
 /** Lines `after < n <= last` of one stream. */
@@ -130,12 +142,8 @@ interface ResultFile {
 
 async function openFile(deps: ResultsDeps, { batchId, stream }: Range): Promise<ResultFile> {
   const batch = await deps.store.batches.find(batchId);
-  const file = batch && (await fileOf(deps, batch, stream));
-  if (!file)
-    throw new ApiError(
-      'not_found',
-      `The ${stream} file of this batch is gone: it was deleted or has expired.`,
-    );
+  const file = batch && (await resultFileOf(deps, batch, stream));
+  if (!file) throw fileGone(stream);
   return { file, bytes: await deps.files.read(file) };
 }
 
@@ -155,17 +163,4 @@ async function* fromFile({ file, bytes }: ResultFile, { after, last }: Range): A
       'damaged',
       `The content of ${file.id} (${file.blobId}) has ${line} lines instead of at least ${last}.`,
     );
-}
-
-/** Skips `max` lines from `start`, or to the end of the chunk. */
-function skipLines(chunk: Uint8Array, start: number, max: number): { end: number; lines: number } {
-  let end = start;
-  let count = 0;
-  while (count < max) {
-    const at = chunk.indexOf(0x0a, end);
-    if (at === -1) return { end: chunk.length, lines: count };
-    end = at + 1;
-    count++;
-  }
-  return { end, lines: count };
 }

@@ -1,4 +1,4 @@
-import { type Batch, endedAt, isFinal } from '../../core/batch.ts';
+import { type Batch, endedAt, isFinal, linesLeft } from '../../core/batch.ts';
 import { timeAfterRunning } from '../../core/hours.ts';
 import { linesNotRun } from '../../core/line.ts';
 import { cost, type Prices } from '../../core/price.ts';
@@ -113,6 +113,6 @@ function pace(
   const elapsed = Math.max(1, workingTime(batch, end, hours) || workingTime(batch, end, undefined));
   const ratePerMinute = Math.round((ran * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
-  const left = batch.total - finished;
-  return { ratePerMinute, eta: Math.round(timeAfterRunning(hours, now, (left * elapsed) / finished)) };
+  const runMs = (linesLeft(batch) * elapsed) / finished;
+  return { ratePerMinute, eta: Math.round(timeAfterRunning(hours, now, runMs)) };
 }

@@ -1,6 +1,6 @@
 import type { Accounts } from '../../accounts/accounts.ts';
 import { isoSeconds } from '../../base/clock.ts';
-import { type Batch, isFinal } from '../../core/batch.ts';
+import { type Batch, isFinal, linesLeft } from '../../core/batch.ts';
 import type { BatchPause } from '../../core/controls.ts';
 import { familyOf } from '../../core/key-family.ts';
 import { type Waiting, toWaiting } from '../../core/waiting.ts';
@@ -43,7 +43,7 @@ export function findWaiting(
   inFlight: number,
   { budget, storage, pausing, waiting, room, hasJustRun }: WaitSources,
 ): Waiting | null {
-  const { status, closing, pausedAt, total, ok, err } = batch;
+  const { status, closing, pausedAt } = batch;
   if (isFinal(status)) return null;
   const noStorage = storage(batch.id);
   // A closing batch only has its files to write.
@@ -62,7 +62,7 @@ export function findWaiting(
   // Unsent lines of other processes count as in flight, which means nothing if all models are unavailable.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))
     return { ...causes[0], since: Math.max(causes[0].since, batch.createdAt) };
-  const isIdle = inFlight <= 0 && ok + err < total && models.length > 0;
+  const isIdle = inFlight <= 0 && linesLeft(batch) > 0 && models.length > 0;
   if (!isIdle || models.some((model) => room(model) > 0) || hasJustRun(batch.id)) return null;
   const since = batch.inProgressAt ?? batch.createdAt;
   return { reason: 'queued', message: 'All slots of the model are in use.', since };

@@ -2,18 +2,17 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { coalesceWrites } from '../../base/coalesce-writes.ts';
 import { type Chunk, closeModel } from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, idempotencyMismatch } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { defaultTagName } from '../../core/usage-tag.ts';
 import { type LinePlace, lineRequestId, placeInGroup } from '../../core/request-group.ts';
 import type { ClaimedBatch } from '../../store/contract/claim.ts';
-import type { CreateDeps } from '../create/create-deps.ts';
+import type { CreateDeps } from '../batch-context.ts';
 import { limitExceeded, limitsFor } from '../create/quota.ts';
 import { failedResult } from '../lines/line-result.ts';
 import type { DurableRequest, DurableRequests, SubmittedRequest } from './durable-requests.ts';
 import { planGroup, type PreparedRequest, prepareRequest } from './plan-group.ts';
-import type { RequestResults } from './request-results.ts';
-import { answerOf, noteResult } from './request-answer.ts';
+import { answerOf, noteResult, type RequestResults } from './request-results.ts';
 
 /** Requests of one group; each may have some MB. */
 const maxGroup = 64;
@@ -118,8 +117,7 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
       const entry: Entry = { caller, request: prepareRequest(request, usageTag) };
       if (!catalog.find(entry.request.model)) await catalog.refresh();
       await write(entry);
-      if (entry.mismatch)
-        throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
+      if (entry.mismatch) throw idempotencyMismatch();
       return entry.submitted!;
     },
 
@@ -128,7 +126,8 @@ export function createDurableRequests(deps: DurableRequestsDeps): DurableRequest
       const group = await store.batches.find(place.batchId);
       if (!group) return false;
       const error = new ApiError('batch_cancelled', 'The request was cancelled before it was answered.');
-      const result = failedResult(group, place.line, id, group.model ?? closeModel, error, 0);
+      const end = { line: place.line, model: group.model ?? closeModel, attempts: 0 };
+      const result = failedResult(group, end, id, error);
       const isEnded = await store.requests.end(orgId, { ...result, rows }, deps.clock.now());
       if (!isEnded) return false;
       deps.drop(place);

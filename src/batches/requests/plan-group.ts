@@ -1,18 +1,14 @@
-import { type Batch, type Chunk, newBatch } from '../../core/batch.ts';
+import type { Batch, Chunk } from '../../core/batch.ts';
 import { type BatchWindows, defaultWindow } from '../../core/batch-window.ts';
-import { priorities } from '../../core/limits.ts';
 import type { Caller } from '../../core/org.ts';
 import { lineRequestId } from '../../core/request-group.ts';
-import { sum } from '../../base/sum.ts';
 import { IndexBuilder } from '../../files/index-builder.ts';
 import { tagOf } from '../../core/usage-tag.ts';
 import type { GroupedRequest } from '../../store/contract/requests.ts';
 import { lineFormats, type LinePrompt } from '../../wire/batch/line-formats.ts';
-import type { CreateDeps } from '../create/create-deps.ts';
-import { freezePrices } from '../create/freeze-prices.ts';
+import type { CreateDeps } from '../batch-context.ts';
+import { batchOf, priorityFor } from '../create/new-batch.ts';
 import { planChunks } from '../create/plan.ts';
-import { placeIn } from '../create/windows.ts';
-import type { LineResponse } from '../../wire/batch/line-response.ts';
 import type { DurableRequest } from './durable-requests.ts';
 
 /** Request with what its place in a chunk depends on. */
@@ -58,9 +54,8 @@ export function planGroup(
   caller: Caller,
   prepared: readonly PreparedRequest[],
 ): PlannedGroup {
-  const { catalog, ids, clock, billingClock, batch: settings } = deps;
+  const { catalog, ids, batch: settings } = deps;
   const { endpoint, tier, tag, timeoutMs, model } = prepared[0]!;
-  const { orgId, keyId, keyFamily = null, maxPriority = priorities.max } = caller;
   const id = ids.next('group_');
   const index = new IndexBuilder();
   const requests = prepared.map(({ body, prompt, creation, response }, line): GroupedRequest => {
@@ -69,7 +64,7 @@ export function planGroup(
       custom_id: requestId,
       method: 'POST',
       url: endpoint,
-      ...(response && { response: made(response) }),
+      ...(response && { response: { begun: response.begun, input: response.input } }),
     };
     const bytes = encoder.encode(`${JSON.stringify(head).slice(0, -1)},"body":${body.text}}`);
     const est = Math.ceil(bytes.length / 4) + (prompt?.output ?? 0);
@@ -83,36 +78,25 @@ export function planGroup(
     };
   });
   const built = index.build();
-  const est = sum([...built.est]);
-  const now = clock.now();
-  const priority = Math.min(priorities.default, maxPriority);
-  const group = newBatch({
-    id,
-    orgId,
-    keyId,
-    keyFamily,
-    endpoint,
-    total: requests.length,
-    est,
-    priority,
-    inputFileId: '',
-    inputName: null,
-    model: catalog.idOf(model),
-    metadata: null,
-    tag,
-    prices: freezePrices(catalog, caller, { endpoint, models: [model] }, billingClock.now()),
-    priceFactor: tier === 'flex' ? defaultWindow(settings.windows).priceFactor : 1,
-    windowMs: timeoutMs,
-    warnings: [],
-    retryOf: null,
-    tier,
-    resultTtlMs: 0,
-    createdAt: now,
-    ...placeIn(timeoutMs, now, { est, priority }),
-  });
+  const priceFactor = tier === 'flex' ? defaultWindow(settings.windows).priceFactor : 1;
+  const group = batchOf(
+    deps,
+    caller,
+    built,
+    { ms: timeoutMs, priceFactor },
+    {
+      id,
+      endpoint,
+      priority: priorityFor(caller),
+      inputFileId: '',
+      inputName: null,
+      metadata: null,
+      tag,
+      warnings: [],
+      retryOf: null,
+      tier,
+      resultTtlMs: 0,
+    },
+  );
   return { group, chunks: planChunks(id, built, catalog.idOf, chunkSize), requests };
-}
-
-function made({ begun, input }: LineResponse): LineResponse {
-  return { begun, input };
 }

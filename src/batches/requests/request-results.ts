@@ -2,12 +2,21 @@ import { createPoll, type Poll } from '../../base/poll.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
+import { ApiError, type ErrorCode, errorCatalog } from '../../core/errors.ts';
 import { isGroup, lineKey, type LinePlace } from '../../core/request-group.ts';
+import { noUsage } from '../../core/usage.ts';
 import type { RequestResult, RequestStore } from '../../store/contract/requests.ts';
 import type { ResultStore } from '../../store/contract/results.ts';
+import { bodyOfOutput } from '../../wire/batch/result-line.ts';
 
 /** Interval in which results of other processes are looked for. */
 const pollMs = 1_000;
+
+/** Seconds after which a request that found no room may be repeated. */
+const retryAfter = 60;
+
+const decoder = new TextDecoder();
 
 interface Wait {
   place: LinePlace;
@@ -91,4 +100,33 @@ export class RequestResults {
   #settle(result: RequestResult): void {
     this.#waits.get(lineKey(result))?.resolve(result);
   }
+}
+
+/**
+ * Notes how a request got its result.
+ * @param isRepeat true for a repeat of the request, which neither waited for a slot nor is charged
+ */
+export function noteResult(
+  trace: CallTrace,
+  { stream, model, run, ...result }: RequestResult,
+  isRepeat: boolean,
+): void {
+  trace.model = model;
+  trace.server = run?.server ?? undefined;
+  if (isRepeat) return;
+  trace.firstOutputMs = run?.ms;
+  const { inputTokens, cachedTokens, outputTokens } = result;
+  if (stream === 'output') trace.billed = { ...noUsage, inputTokens, cachedTokens, outputTokens };
+}
+
+/** JSON text of the answer that a result has. @throws ApiError that a failed result has */
+export function answerOf({ stream, body }: Pick<RequestResult, 'stream' | 'body'>): string {
+  const line = decoder.decode(body);
+  if (stream === 'output') return bodyOfOutput(line);
+  const { error } = JSON.parse(line) as { error: { code: string; message: string; param: string | null } };
+  const code = Object.hasOwn(errorCatalog, error.code) ? (error.code as ErrorCode) : 'upstream_error';
+  throw new ApiError(code, error.message, {
+    param: error.param,
+    ...(code === 'resource_unavailable' && { retryAfter }),
+  });
 }

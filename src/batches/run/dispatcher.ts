@@ -27,6 +27,8 @@ export interface DispatcherDeps extends BatchContext {
   slots: Pick<SlotLeases, 'look' | 'isAsking'>;
   recorder: Recorder;
   backoff: Pick<BatchBackoff, 'add'>;
+  /** False while no lines may be sent; lines in flight go on. */
+  isRunning: () => boolean;
   /** Claims more lines. */
   fetch: () => void;
 }
@@ -37,7 +39,6 @@ const noWarmup = { shouldWait: () => false };
 /** Sends lines while there is room (batch-engine.md, "Running"). */
 export class Dispatcher {
   #deps: DispatcherDeps;
-  #stopped = true;
   #pacer: SendPacer;
   #runner: LineRunner;
 
@@ -48,20 +49,11 @@ export class Dispatcher {
     this.#runner = new LineRunner({ ...deps, outcomes });
   }
 
-  start(): void {
-    this.#stopped = false;
-  }
-
-  /** Sends no more lines; lines in flight go on. */
-  stop(): void {
-    this.#stopped = true;
-  }
-
   /** Fills every engine with claimed lines, and claims more where they do not suffice. */
   dispatch(): void {
-    const { demand, fetch, work, capacity, slots, holdsLeases } = this.#deps;
+    const { demand, fetch, work, capacity, slots, isRunning, holdsLeases } = this.#deps;
     // After a suspension, the process does not know yet which leases it has lost.
-    if (this.#stopped || !holdsLeases()) return;
+    if (!isRunning() || !holdsLeases()) return;
     for (const model of demand.models()) {
       if (capacity.waiting(model) === null) work.unpark(model);
       if (!slots.isAsking(model)) this.#send(model, demand.room(model));
@@ -126,7 +118,7 @@ export class Dispatcher {
     const { demand, budgets, throughput, recentRuns } = this.#deps;
     const { chunk, model, batch } = line.claimed;
     throughput.sent(model);
-    demand.starting(model, 1);
+    demand.starting.add(model, 1);
     const reservation = budgets.reserve(batch, () => estimatedLineCost(chunk, line.ref, batch));
     void this.#runner.run({ line, reservation, settle }).finally(() => {
       reservation.release();

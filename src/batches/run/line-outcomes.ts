@@ -1,15 +1,14 @@
 import { noReservation, type Reservation } from '../../accounts/reservations.ts';
 import { backoffMs } from '../../base/backoff.ts';
 import type { CallTrace } from '../../core/call-trace.ts';
-import { familyOf } from '../../core/key-family.ts';
 import { addFailure, type LineRun } from '../../core/line.ts';
 import { ceilCost } from '../../core/price.ts';
 import type { LineAnswer } from '../../inference/inference.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import type { BatchLine } from '../../wire/batch/read-line.ts';
-import type { BatchContext, FinishAnswer } from '../batch-context.ts';
+import type { BatchContext, FinishAnswer, RequestGroup } from '../batch-context.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
-import type { ClaimedChunk, ClaimedLine } from '../claimed/claimed-chunks.ts';
+import type { ClaimedLine } from '../claimed/claimed-chunks.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
 import { afterFailure, afterRefusal, isMessageRepeated, isPassed, isSpent } from '../claimed/retry-policy.ts';
 import { lostInputMessage } from '../lines/chunk-lines.ts';
@@ -65,17 +64,15 @@ export class LineOutcomes {
     answer: LineAnswer,
     begun: BegunAttempt,
   ): void {
-    const { claimed, ref } = line;
-    const { batch, chunk, model } = claimed;
+    const { batch, chunk, model } = line.claimed;
     settle(answer.usage.inputTokens + answer.usage.outputTokens);
     const { made, failures } = line.attempts;
     const run = { ...this.#runOf(begun), ...(failures.length > 0 && { failures }) };
     // Charged under the name whose price the batch froze, even if the model is renamed.
-    const paid = answer.model ?? chunk.model;
-    const finished = this.#finished(claimed, request, { answer: answer.body });
-    const whole = { body: finished.answer ?? answer.body, usage: answer.usage };
-    const output = outputResult(batch, ref.line, request.customId, paid, whole, made + 1, run);
-    const result = { ...output, rows: finished.rows };
+    const end = { line: line.ref.line, model: answer.model ?? chunk.model, attempts: made + 1, run };
+    const { answer: body = answer.body, rows } = this.#finished(batch, request, { answer: answer.body });
+    const output = outputResult(batch, end, request.customId, { body, usage: answer.usage });
+    const result = { ...output, rows };
     reservation.charge(ceilCost(result.cost));
     this.#resolve(line, result, reservation);
     this.#deps.warmup.answered(model, chunk.prefix);
@@ -83,14 +80,12 @@ export class LineOutcomes {
 
   /** Completes the answer of a single request, which has rows to store. */
   #finished(
-    { batch: { orgId, keyId, keyFamily, tier, endpoint } }: ClaimedChunk,
+    batch: RequestGroup,
     request: BatchLine,
     outcome: Parameters<FinishAnswer>[2],
   ): ReturnType<FinishAnswer> {
     const { finishAnswer, time } = this.#deps;
-    if (tier === null || !finishAnswer) return { rows: {} };
-    const asked = { orgId, keyId: familyOf({ keyId, keyFamily }), tier, endpoint, now: time.now() };
-    return finishAnswer(asked, request, outcome);
+    return batch.tier && finishAnswer ? finishAnswer(batch, request, outcome, time.now()) : { rows: {} };
   }
 
   failed(sent: SentLine, request: BatchLine, thrown: unknown, begun: BegunAttempt): void {
@@ -119,10 +114,9 @@ export class LineOutcomes {
       // A message that repeats for one request is about the request.
       const reported = isMessageRepeated(before, error) ? new QuotedError(error) : error;
       const record = { ...run, failures };
-      const { made } = attempts;
-      const result = failedResult(batch, ref.line, request.customId, chunk.model, reported, made, record);
-      const { rows } = this.#finished(claimed, request, { error: reported });
-      return this.#resolve(line, { ...result, rows });
+      const end = { line: ref.line, model: chunk.model, attempts: attempts.made, run: record };
+      const { rows } = this.#finished(batch, request, { error: reported });
+      return this.#resolve(line, { ...failedResult(batch, end, request.customId, reported), rows });
     }
     if (isRefusal) return this.#refused(line, isPassed(before, outcomes));
     const pause = backoffMs(attempts.made, lineBackoff, random.float());

@@ -50,7 +50,7 @@ export class LineRunner {
     const line = await claimed.input
       .read(ref)
       .catch((error: unknown) => void outcomes.unreadable(sent, error));
-    if (!line) return demand.starting(model, -1);
+    if (!line) return demand.starting.add(model, -1);
     const sentAt = clock.monotonic();
     let ready: ReadyLine | undefined;
     try {
@@ -62,7 +62,7 @@ export class LineRunner {
       outcomes.failed(sent, line, error, { sentAt, trace: {} });
     }
     // The engine counts the line from here on, in the same turn of the event loop.
-    demand.starting(model, -1);
+    demand.starting.add(model, -1);
     if (!ready) return;
     const { orgId, weight, priced, expiresAt: deadline, isInteractive = false } = batch;
     const call = isGroup(batch.id) ? beginCall(sent.line) : null;

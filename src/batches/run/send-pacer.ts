@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { Counts } from '../../base/counts.ts';
 
 /** Lines of a model that are sent per turn of the event loop. */
 const maxPerTurn = 2;
@@ -12,7 +13,7 @@ export class SendPacer {
   #onNext: () => void;
   #turn = Number.NaN;
   /** Lines sent in this turn, by model. */
-  #sent = new Map<string, number>();
+  #sent = new Counts();
   #isScheduled = false;
 
   /** @param onNext called in the next turn after `scheduleNext` */
@@ -26,11 +27,11 @@ export class SendPacer {
     const turn = this.#clock.arrival();
     if (turn !== this.#turn) this.#sent.clear();
     this.#turn = turn;
-    return maxPerTurn - (this.#sent.get(model) ?? 0);
+    return maxPerTurn - this.#sent.of(model);
   }
 
   sent(model: string, lines: number): void {
-    this.#sent.set(model, (this.#sent.get(model) ?? 0) + lines);
+    this.#sent.add(model, lines);
   }
 
   scheduleNext(): void {

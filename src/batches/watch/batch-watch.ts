@@ -1,3 +1,4 @@
+import { groupsOf } from '../../base/groups-of.ts';
 import { createPoll, type Poll } from '../../base/poll.ts';
 import type { Duties } from '../../core/duties.ts';
 import { isFinal } from '../../core/batch.ts';
@@ -141,8 +142,8 @@ export class BatchWatch {
   async #present({ news, created, points }: Presented, now: number): Promise<void> {
     const { store, view, changes, histories } = this.#deps;
     const ids = [...new Set([...news, ...points])];
-    for (let at = 0; at < ids.length; at += perSnapshot) {
-      const snapshots = await store.batches.snapshots(ids.slice(at, at + perSnapshot));
+    for (const group of groupsOf(ids, perSnapshot)) {
+      const snapshots = await store.batches.snapshots(group);
       for (const snapshot of snapshots)
         if (points.has(snapshot.batch.id)) await histories.addPoint(snapshot, now);
       changes.add(await Promise.all(snapshots.filter(({ batch }) => news.has(batch.id)).map(view)), created);

@@ -8,6 +8,7 @@ import {
   noteWait,
 } from '../../core/batch-history.ts';
 import type { Waiting } from '../../core/waiting.ts';
+import { groupsOf } from '../../base/groups-of.ts';
 import { sum } from '../../base/sum.ts';
 import type { BatchSnapshot } from '../../store/contract/batches.ts';
 import type { HistoryStore } from '../../store/contract/histories.ts';
@@ -71,8 +72,7 @@ export class HistoryRecorder {
   async save(now: number, isLast = false): Promise<void> {
     if (this.#changed.size === 0 || (!isLast && now - this.#savedAt < saveMs)) return;
     const changed = [...this.#changed].map(([batchId, history]) => ({ ...history, batchId, updatedAt: now }));
-    for (let at = 0; at < changed.length; at += perStatement)
-      await this.#store.put(changed.slice(at, at + perStatement));
+    for (const group of groupsOf(changed, perStatement)) await this.#store.put(group);
     this.#changed.clear();
     this.#savedAt = now;
   }
@@ -85,8 +85,7 @@ export class HistoryRecorder {
 
   async #begin(batchIds: readonly string[]): Promise<void> {
     const unknown = batchIds.filter((id) => !this.#recorded.has(id));
-    for (let at = 0; at < unknown.length; at += perStatement) {
-      const ids = unknown.slice(at, at + perStatement);
+    for (const ids of groupsOf(unknown, perStatement)) {
       const stored = new Map((await this.#store.get(ids)).map((history) => [history.batchId, history]));
       for (const id of ids) this.#remember(id, stored.get(id) ?? noHistory);
     }

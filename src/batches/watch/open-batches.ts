@@ -1,3 +1,4 @@
+import { groupsOf } from '../../base/groups-of.ts';
 import type { Batch } from '../../core/batch.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { BatchStore, ChangingBatch } from '../../store/contract/batches.ts';
@@ -93,9 +94,8 @@ export class OpenBatches {
   async #fresh(rows: readonly ChangingBatch[]): Promise<Map<string, Batch>> {
     const ids = rows.map(({ id }) => id).filter((id) => !this.#seen.has(id));
     const found = new Map<string, Batch>();
-    for (let at = 0; at < ids.length; at += newPerRead)
-      for (const batch of await this.#deps.store.findMany(ids.slice(at, at + newPerRead)))
-        found.set(batch.id, batch);
+    for (const group of groupsOf(ids, newPerRead))
+      for (const batch of await this.#deps.store.findMany(group)) found.set(batch.id, batch);
     return found;
   }
 

@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryBlobs } from '../../../test/support/memory-blobs.ts';
 import type { ByteRange } from '../../blobs/blobs.ts';
-import { ChunkLines } from './chunk-lines.ts';
+import { ChunkLines, readAhead } from './chunk-lines.ts';
 import { fileInput } from './line-input.ts';
-import { readAhead, type ReadAheadChunk } from './read-ahead.ts';
 
 const mebibyte = 1024 * 1024;
 
 type Reader = Parameters<typeof fileInput>[0];
 
 /** A chunk of lines at these places. */
-function chunk(seq: number, places: readonly ByteRange[], blobs: Reader): ReadAheadChunk {
-  const lines = new ChunkLines(fileInput(blobs, 'blob_1'));
-  return { lines, refs: places.map((place, at) => ({ line: seq * 100 + at, ...place })) };
+function chunk(seq: number, places: readonly ByteRange[], blobs: Reader): ChunkLines {
+  const refs = places.map((place, at) => ({ line: seq * 100 + at, ...place }));
+  return new ChunkLines(fileInput(blobs, 'blob_1'), refs);
 }
 
 function readerOf(slices: Reader['slices']): Reader {
@@ -42,10 +41,10 @@ describe('readAhead', () => {
       blobs,
     );
     const odd = chunk(2, [{ offset: 1_000, length: 300 }], blobs);
-    await readAhead([even, odd], []);
+    await readAhead([even, odd]);
     expect(asked.map(({ offset }) => offset)).toEqual([0, 2_000, 1_000]);
-    expect([even.lines.bytesAhead, odd.lines.bytesAhead]).toEqual([600, 300]);
-    expect([even.lines.ahead(101)![0], odd.lines.ahead(200)![0]]).toEqual([2_000 % 251, 1_000 % 251]);
+    expect([even.bytesAhead, odd.bytesAhead]).toEqual([600, 300]);
+    expect([even.ahead(101)![0], odd.ahead(200)![0]]).toEqual([2_000 % 251, 1_000 % 251]);
   });
 
   it('has 16 MiB in hand at most, until their lines are done', async () => {
@@ -53,12 +52,12 @@ describe('readAhead', () => {
     const big = (seq: number, size: number) => chunk(seq, [{ offset: 0, length: size * mebibyte }], blobs);
     const first = big(1, 10);
     const [second, third] = [big(2, 7), big(3, 6)];
-    await readAhead([first], []);
+    await readAhead([first]);
     await readAhead([second, third], [first]);
-    expect([first, second, third].map(({ lines }) => lines.bytesAhead / mebibyte)).toEqual([10, 0, 6]);
-    first.lines.forget(100);
+    expect([first, second, third].map(({ bytesAhead }) => bytesAhead / mebibyte)).toEqual([10, 0, 6]);
+    first.forget(100);
     await readAhead([second], [first, third]);
-    expect(second.lines.bytesAhead / mebibyte).toBe(7);
+    expect(second.bytesAhead / mebibyte).toBe(7);
   });
 
   it('gives the memory of a chunk back with its last line, and no other memory', async () => {
@@ -69,29 +68,21 @@ describe('readAhead', () => {
       all.map((_place, at) => read.subarray(at * 300, (at + 1) * 300)),
     );
     const [one, other] = [chunk(1, places, blobs), chunk(2, places, blobs)];
-    await readAhead([one, other], []);
-    const held = one.lines.ahead(101)!;
-    one.lines.forget(100);
+    await readAhead([one, other]);
+    const held = one.ahead(101)!;
+    one.forget(100);
     expect(held.length).toBe(300);
-    one.lines.forget(101);
+    one.forget(101);
     expect([held.buffer.byteLength, read.buffer.byteLength]).toEqual([0, 1_200]);
-    expect([one.lines.bytesAhead, other.lines.bytesAhead]).toEqual([0, 600]);
+    expect([one.bytesAhead, other.bytesAhead]).toEqual([0, 600]);
   });
 
-  it('keeps each line under its number, also where lines are taken from the chunk meanwhile', async () => {
+  it('keeps each line under its number', async () => {
     const { blobs } = storage();
     const places = [0, 300].map((offset) => ({ offset, length: 300 }));
-    const taken = readerOf(async (blob, asked) => {
-      const read = await blobs.slices(blob, asked);
-      unsent.shift();
-      return read;
-    });
-    const [one, other] = [chunk(1, places, taken), chunk(2, [{ offset: 600, length: 300 }], taken)];
-    const unsent = [...one.refs];
-    await readAhead([{ ...one, refs: unsent }, other], []);
-    const first = [one.lines.ahead(100), one.lines.ahead(101), other.lines.ahead(200)].map(
-      (line) => line?.[0],
-    );
+    const [one, other] = [chunk(1, places, blobs), chunk(2, [{ offset: 600, length: 300 }], blobs)];
+    await readAhead([one, other]);
+    const first = [one.ahead(100), one.ahead(101), other.ahead(200)].map((line) => line?.[0]);
     expect(first).toEqual([0, 300 % 251, 600 % 251]);
   });
 
@@ -101,8 +92,8 @@ describe('readAhead', () => {
       [{ offset: 0, length: 10 }],
       readerOf(() => Promise.reject(new Error('damaged'))),
     );
-    await readAhead([held], []);
-    expect(held.lines.bytesAhead).toBe(0);
+    await readAhead([held]);
+    expect(held.bytesAhead).toBe(0);
   });
 
   it('has lines that are wanted meanwhile wait for it, and reads none a second time', async () => {
@@ -112,10 +103,10 @@ describe('readAhead', () => {
     blobs.put('blob_1', Buffer.from(body));
     const asked: string[] = [];
     const seen = blobs.gatedBy(async (operation) => void asked.push(operation));
-    const lines = new ChunkLines(fileInput(seen, 'blob_1'));
-    const refs = [{ line: 0, offset: 0, length: body.length }];
-    const ahead = readAhead([{ lines, refs }], []);
-    const [line] = await Promise.all([lines.read(refs[0]!), ahead]);
+    const ref = { line: 0, offset: 0, length: body.length };
+    const lines = new ChunkLines(fileInput(seen, 'blob_1'), [ref]);
+    const ahead = readAhead([lines]);
+    const [line] = await Promise.all([lines.read(ref), ahead]);
     expect([line.customId, asked]).toEqual(['a', ['slices']]);
   });
 });
