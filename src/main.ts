@@ -11,7 +11,7 @@ setFlagsFromString('--heap-growing-percent=100');
 // The flag of the young generation has taken effect in this thread; it would override the resource limits of other threads.
 setFlagsFromString('--max-semi-space-size=0');
 
-// The compile cache halves the work of the next start. It is beside the code, because who can write there can change the code
+// The compile cache halves the work of the next start. It is next to the code, because who can write there can change the code
 // as well; without write access there is no cache.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/offpeak', import.meta.url)));
 

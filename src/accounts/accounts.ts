@@ -88,7 +88,7 @@ export interface Accounts extends Service {
   usage(caller: Caller, query: UsageQuery, signal: AbortSignal): Promise<NamedUsage>;
   /** Time of bills, which decides the prices and the month of budgets. */
   readonly billingClock: Pick<Clock, 'now'>;
-  /** `waiting` also tells that an org is disabled. */
+  /** `waiting` also says that an org is disabled. */
   readonly budgets: Omit<Budgets, 'refresh' | 'start' | 'stop'>;
   /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */
   charge(charge: {

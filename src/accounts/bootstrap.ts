@@ -13,7 +13,7 @@ export interface EnvironmentKeys {
 
 const minimumLength = 32;
 
-/** @throws Error whose message tells the operator what to change */
+/** @throws Error whose message says what the operator must change */
 export function checkEnvironmentKeys({ apiKey, adminKey }: EnvironmentKeys): void {
   for (const [name, key] of Object.entries({ apiKey, adminKey })) {
     if (key === undefined) continue;

@@ -7,7 +7,7 @@ import type { OrgStore } from '../store/contract/accounts.ts';
 /** Interval at which each process reads which orgs are disabled. */
 const refreshMs = 1_000;
 
-/** Disabled orgs, read every second. Claims ask the database; this tells why batches wait. */
+/** Disabled orgs, read every second. Claims ask the database; this explains why batches wait. */
 export interface DisabledOrgs extends Poll {
   /** Returns why the batches of an org wait; null if it is not disabled. */
   waiting(orgId: string): Waiting | null;

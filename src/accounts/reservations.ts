@@ -20,7 +20,7 @@ interface Held {
   included: number;
 }
 
-/** Amounts that count against budgets, beside what was read from the ledger. */
+/** Amounts that count against budgets, in addition to what was read from the ledger. */
 export function createReservations() {
   const held = new Map<string, Held>();
 

@@ -27,7 +27,7 @@ export interface JobEnginesDeps {
   commands?: Commands | undefined;
 }
 
-/** Creates the engines of `kind: job`, which store their jobs beside the files of the configuration. */
+/** Creates the engines of `kind: job`, which store their jobs next to the files of the configuration. */
 export interface JobEngines extends Service {
   create(model: Pick<ModelConfig, 'id' | 'serves'>, engine: JobEngineConfig, log: Log): Promise<Engine>;
 }

@@ -4,7 +4,7 @@ import { systemClock } from './system.ts';
 
 /** Shortest rest, in milliseconds: that of a timer. */
 const minRestMs = 1;
-/** Longest rest, so that background work also ends beside a busy event loop. */
+/** Longest rest, so that background work ends even when the event loop is busy. */
 const maxRestMs = 20;
 
 /**

@@ -80,7 +80,7 @@ export interface Batches extends Service {
   resume(caller: Caller, id: string): Promise<BatchView>;
   /**
    * Creates a batch of the failed requests of a finished one, at current prices.
-   * @throws ApiError `batch_not_finished`, `nothing_to_retry`; `not_found` also if its input or errors are gone
+   * @throws ApiError `batch_not_finished`, `nothing_to_retry`; `not_found`, including when its input or errors are gone
    */
   retry(
     caller: Caller,
@@ -98,7 +98,7 @@ export interface Batches extends Service {
   follow(caller: Caller, id: string, signal: AbortSignal): Promise<AsyncIterable<BatchView>>;
   /**
    * One page of the lines of a batch, or a random sample of them. @param signal stops a search whose client has left
-   * @throws ApiError `not_found` also if a result file is gone, `server_overloaded` for too many searches
+   * @throws ApiError `not_found`, including when a result file is gone, `server_overloaded` for too many searches
    */
   lines(caller: Caller, id: string, query: LineQuery, signal: AbortSignal): Promise<LinePage>;
   /**

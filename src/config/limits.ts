@@ -133,7 +133,7 @@ export function batch(
     check.fail(
       fields.max_slowdown!,
       `must be a factor from 1 to 100, not ${maxSlowdown}`,
-      'With 1.3, interactive requests may take 1.3 times as long beside batches.',
+      'With 1.3, interactive requests may take 1.3 times as long alongside batches.',
     );
   return {
     endpoints: endpoints ?? defaultEndpoints,

@@ -1,5 +1,5 @@
 /**
- * Error of stored bytes. The code tells whether a retry can help:
+ * Error of stored bytes. The code says whether a retry can help:
  *
  * - `missing`: the folder exists, the blob does not. Permanent.
  * - `damaged`: the blob is truncated or its content differs from what was stored. Permanent.

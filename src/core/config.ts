@@ -191,7 +191,7 @@ export interface OpenAiEngineConfig {
   router?: Router;
   /** Model name at the upstream; null for the model's id. */
   model: string | null;
-  /** Accepted inputs beside text; those of the flavor if absent. */
+  /** Accepted inputs other than text; those of the flavor if absent. */
   inputs?: ModelInput[];
   /** Request fields to forward although the flavor does not list them. */
   passThrough?: string[];
@@ -238,9 +238,9 @@ export interface JobEngineConfig {
   model: string | null;
   flavor: Flavor;
   ownTraits?: CustomTraits;
-  /** Accepted inputs beside text; those of the flavor if absent. */
+  /** Accepted inputs other than text; those of the flavor if absent. */
   inputs?: ModelInput[];
-  /** Folder that processes and jobs share; beside the stored files if absent. */
+  /** Folder that processes and jobs share; next to the stored files if absent. */
   folder?: string;
   /** Lines of one job. */
   lines: number;

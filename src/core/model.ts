@@ -8,7 +8,7 @@ export type DirectKind = (typeof directKinds)[number];
 /** `completions`: some chat engines also complete raw prompts. */
 export type Serves = 'chat' | 'completions' | DirectKind;
 
-/** Inputs beside text. */
+/** Inputs other than text. */
 export const modelInputs = ['image', 'audio', 'file'] as const;
 export type ModelInput = (typeof modelInputs)[number];
 
@@ -27,7 +27,7 @@ export interface Model {
   hours?: Hours | undefined;
   /** True if the server fetches images by URL. */
   imageUrls?: boolean | undefined;
-  /** Request fields that the configuration of its servers names beside the known ones. */
+  /** Request fields that the configuration of its servers names in addition to the known ones. */
   extraFields?: readonly string[] | undefined;
   /** Fallbacks also answer batch lines after the model has accepted nothing for this long; never if absent. */
   batchFallbacksAfterMs?: number | undefined;

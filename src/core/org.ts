@@ -66,7 +66,7 @@ export interface ApiKey {
   limits: Limits;
   /** Highest priority that its batches may have. */
   maxPriority: number;
-  /** Limit of the spending of its family, beside that of its org; null for none. All keys of a family have the same. */
+  /** Limit of the spending of its family, in addition to that of its org; null for none. All keys of a family have the same. */
   budget: Budget | null;
   /** Tier of its single requests that leave the choice to it; null for `default`. */
   serviceTier: ServiceTier | null;

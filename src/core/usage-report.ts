@@ -96,7 +96,7 @@ export interface UsageRow extends UsageSum {
 }
 
 /**
- * Sums of several groups in columns. Ten thousand groups as objects are so many that the garbage collector delays all requests, and
+ * Sums of several groups in columns. Ten thousand groups as objects make the garbage collector delay all requests, and
  * take longer to send between threads than to sum.
  */
 export interface UsageColumns {

@@ -83,7 +83,7 @@ export interface Pool extends Engine {
    * takes requests, 1 while a single request tries whether one does again.
    */
   readonly maxInFlight: number;
-  /** Most lines of all processes beside the interactive requests in flight, so that these are not slowed too much. */
+  /** Most lines of all processes alongside the interactive requests in flight, so that these are not slowed too much. */
   readonly maxLines: number;
   /** True where lines make room for interactive requests at once, so that no slots need to be free for them. */
   readonly linesGiveWay: boolean;

@@ -38,7 +38,7 @@ export interface Capacity {
   discoveredSlots(modelId: string): DiscoveredSlots | undefined;
   /** Replicas of `modelId` whose breakers are open; undefined if there are none. */
   openBreakers(modelId: string): OpenBreakers | undefined;
-  /** Sets the models with batches that are expected to miss their windows: their lines get more slots beside interactive calls. */
+  /** Sets the models with batches that are expected to miss their windows: their lines get more slots alongside interactive calls. */
   setAtRisk(modelIds: ReadonlySet<string>): void;
   /** Sets this process's share of a shared model; null where the processes could not agree on one. */
   lease(modelId: string, share: SlotShare | null): void;

@@ -63,7 +63,7 @@ export async function answerFlex(
 }
 
 /**
- * Answer of a request or of the one that it repeats, of which the log then tells. A repeated request that has failed runs again.
+ * Answer of a request, or of the one that it repeats, which the log then names. A repeated request that has failed runs again.
  */
 async function answerOf(
   incoming: Pick<Incoming, 'caller' | 'signal' | 'startedAt' | 'trace'>,

@@ -40,7 +40,7 @@ export interface RunningBatch {
   /** Tier of a group of single requests; null for a batch. */
   tier: ServiceTier | null;
   input: LineInput;
-  /** True for single requests that run at once, beside the lines of batches and before them. */
+  /** True for single requests that run at once, alongside the lines of batches and before them. */
   isInteractive?: boolean;
   state: BatchState;
   /** Aborts the calls in flight. */

@@ -53,7 +53,7 @@ export async function forecast(
     const added: AddedWork = { orgId, weight, due, tokens };
     const ahead = tokensAhead(open, added, weightOf);
     const { from, hours } = times;
-    // The rate so far does not tell when a model takes requests again; hours do.
+    // The rate so far does not show when a model takes requests again; its hours do.
     const isKnown = rate !== null && (waiting === null || waiting.reason === 'hours');
     const end = isKnown ? timeAfterRunning(hours, from, ((ahead + tokens) * 1_000) / rate) : null;
     const eta = end !== null && Number.isFinite(end) ? Math.round(end) : null;

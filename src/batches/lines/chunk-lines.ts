@@ -51,7 +51,7 @@ export class ChunkLines {
     this.#memory = all.buffer;
   }
 
-  /** @throws BlobError `damaged` also if the bytes are not the stored line */
+  /** @throws BlobError `damaged`, including when the bytes are not the stored line */
   async read(ref: LineRef): Promise<BatchLine> {
     if (this.#pending && !this.ahead(ref.line)) await this.#pending;
     const bytes = this.ahead(ref.line) ?? (await this.input.read([ref]))[0]!;

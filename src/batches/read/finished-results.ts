@@ -176,7 +176,7 @@ export class ResultPlaces {
   }
 }
 
-/** Outcome of a result of an earlier version, which has no index, as far as the result tells it. */
+/** Outcome of a result of an earlier version, which has no index, as far as the result shows it. */
 function outcomeOf(bytes: Uint8Array, stream: ResultStream): PlacedOutcome {
   const result = parseLine(bytes) ?? {};
   const body = fieldsOf(fieldsOf(result['response'])['body']);

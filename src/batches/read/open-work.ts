@@ -58,7 +58,7 @@ export class OpenWork {
   }
 
   /**
-   * Report that is at most a second old; concurrent callers share one. With so many open batches that a report takes long, it is
+   * Report that is at most a second old; concurrent callers share one. Where a report takes long because of many open batches, it is
    * the last one.
    */
   async read(): Promise<OpenWorkReport> {
@@ -164,7 +164,7 @@ function isSlow({ tookMs }: { tookMs: number }): boolean {
   return tookMs > slowMs;
 }
 
-/** True if the row of the batch tells its tokens. The requests of a group come and go. */
+/** True if the row of the batch has its tokens. The requests of a group come and go. */
 function hasOwnSum({ id, model, est }: OpenBatch): boolean {
   return model !== null && est > 0 && !isGroup(id);
 }

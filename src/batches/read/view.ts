@@ -89,7 +89,7 @@ export function toBatchView(
     // Administrators know that these batches may expire.
     atRisk: waiting?.reason !== 'org_disabled' && waiting?.reason !== 'budget' && isAtRisk(batch, times),
     ratePerMinute,
-    // The rate so far does not tell when a model takes requests again; hours do.
+    // The rate so far does not show when a model takes requests again; its hours do.
     eta: waiting && waiting.reason !== 'hours' ? null : eta,
   };
 }

@@ -54,7 +54,7 @@ export class OpenBatches {
 
   /**
    * @param elsewhere batches with lines in work at other processes
-   * @param most reads only so many of the oldest, and as many of those in progress
+   * @param most reads only this many of the oldest, and as many of those in progress
    */
   async read(elsewhere: ReadonlySet<string>, most = Number.POSITIVE_INFINITY): Promise<Round> {
     const rows = await this.#rows(most);

@@ -39,7 +39,7 @@ async function* download(
       }
       if (size === null || received >= size) return;
     } catch (error) {
-      // The first answer tells a wrong address or key.
+      // The first answer shows a wrong address or key.
       if (received === 0) throw error;
       outage.failed(error);
       await sleep(clock, retryPauseMs);

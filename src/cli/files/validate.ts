@@ -62,7 +62,7 @@ export function filesValidate(cli: Cli): Command {
           `${terminal.paint('green', 'Valid:')} ${pluralize(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (estimated prompts and maximum answers).`,
         );
         showWarnings(verdict.warnings, terminal);
-        terminal.note('Whether its models exist, only a server can tell.');
+        terminal.note('Only a server knows whether its models exist.');
         if (requests > defaultLimits.requests || bytes > defaultLimits.bytes)
           terminal.note(
             `The file exceeds one batch (by default ${defaultLimits.requests} requests and ${defaultLimits.bytes} bytes). batch run splits it; a plain upload is rejected.`,

@@ -10,7 +10,7 @@ const flagNames: Record<string, string> = {
   event_types: 'events',
 };
 
-/** Error of the server in the words of the command: `--limit open_batches` instead of `limits.open_batches`. */
+/** Error of the server in the terms of the command: `--limit open_batches` instead of `limits.open_batches`. */
 export function nameFlags(error: unknown, options: readonly Option[]): unknown {
   if (!(error instanceof ClientError)) return error;
   const { status, requestId, code } = error;

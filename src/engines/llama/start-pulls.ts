@@ -6,7 +6,7 @@ import type { PullProgress } from '../../core/model-file.ts';
 import { type RemoteSource, formatSource } from '../../core/model-source.ts';
 import type { ModelFiles } from './model-files.ts';
 
-/** Progress is logged for each tenth of a model, or for so many bytes if the size is unknown. */
+/** Progress is logged for each tenth of a model, or for each such amount of bytes if the size is unknown. */
 const loggedShare = 0.1;
 const loggedBytes = 256 * 1024 ** 2;
 

@@ -126,7 +126,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
     },
     /** Counts a request out whose server is done. */
     left: (sent: SentRequest) => holdings.remove(sent),
-    /** Slots that batch lines get beside any interactive requests. */
+    /** Slots that batch lines get alongside any interactive requests. */
     get guaranteed() {
       return holdings.owed;
     },

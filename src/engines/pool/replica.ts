@@ -33,7 +33,7 @@ interface Deps extends ReplicaDeps {
   isShared: boolean;
   /** Factor on the time of interactive requests that lines may cause; `Infinity` for any. */
   maxSlowdown: number;
-  /** Lines of this process that get so many slots of the model beside any interactive requests. */
+  /** Number of `slots` that lines of this process get alongside any interactive requests. */
   lineFloor: (slots: number) => number;
   /** Called when the server is done with a request. */
   onLeft: (sent: SentRequest) => void;
@@ -218,7 +218,7 @@ export class Replica implements Candidate {
     return this.wantsTrial ? this.#inFlight + 1 : 0;
   }
 
-  /** Most lines of all processes beside the interactive requests at the server. */
+  /** Most lines of all processes alongside the interactive requests at the server. */
   get maxLines(): number {
     return Math.min(this.maxInFlight, this.#slowdown.maxLines);
   }

@@ -16,7 +16,7 @@ import { satisfies } from './satisfies.ts';
 const budget = { work: 5_000, characters: 131_072, depth: 64, declared: 500 } as const;
 
 /**
- * Rewrites a schema for the grammars of other servers. llama.cpp and xgrammar ignore keywords beside `anyOf` or `$ref`, accept
+ * Rewrites a schema for the grammars of other servers. llama.cpp and xgrammar ignore keywords alongside `anyOf` or `$ref`, accept
  * any value for `allOf`, and need required names to be declared; they reject some keywords and read others differently. The
  * result merges what they would ignore and omits what they cannot enforce. Every valid value stays valid, except for strings
  * under a pattern (`plainPattern`). The answer is checked against the original schema.
@@ -45,7 +45,7 @@ function rewritten(root: Schema, maxRepeats: number, isMerging: boolean): Schema
     spend,
   };
 
-  /** Counts the characters of copies, made beside a union or for a reference. */
+  /** Counts the characters of copies, made alongside a union or for a reference. */
   function grow(schema: Schema, copies: number): void {
     if ((characters += JSON.stringify(schema).length * copies) > budget.characters) throw tooManyBranches();
   }

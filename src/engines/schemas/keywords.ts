@@ -6,7 +6,7 @@ export type SchemaObject = Record<string, unknown>;
 
 /** A keyword of drafts 7 to 2020-12. */
 interface Keyword {
-  /** Degree of enforcement by grammar, in the words of `docs/structured-output.md`. */
+  /** Degree of enforcement by grammar, named as in `docs/structured-output.md`. */
   hold: 'always' | 'mostly' | 'checked' | 'never';
   /** Type that the keyword implies for a schema without `type`. */
   about?: 'object' | 'array' | 'string' | 'number';

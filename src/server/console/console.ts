@@ -7,7 +7,7 @@ import { createStaticFiles } from './static-files.ts';
 /** Prefix of the API of the console, whose paths are otherwise those of the API. */
 export const consoleApi = '/console/api';
 
-/** Routes of the console beside its surface of the API: its files and its session. */
+/** Routes of the console in addition to its surface of the API: its files and its session. */
 export function createConsole(surface: Surface): MountedRoute[] {
   const showFile = createStaticFiles();
   return [

@@ -65,7 +65,7 @@ const keyFields = {
     description:
       'Tier of single requests of the key without a service_tier or with "auto"; null for default.',
   },
-  budget: budget('Budget in USD, beside that of the org; null for an unlimited one.'),
+  budget: budget('Budget in USD, in addition to that of the org; null for an unlimited one.'),
   created_at: instant,
   expires_at: instantOrNull,
   revoked_at: instantOrNull,

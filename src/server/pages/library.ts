@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageFolder } from '../../base/program.ts';
 
-/** The pages of `docs/`, which stand beside `src/` in a checkout and beside `dist/` in the package. */
+/** The pages of `docs/`, which are next to `src/` in a checkout and next to `dist/` in the package. */
 const folder = join(packageFolder, 'docs');
 
 /** A page of `docs/`, as GitHub shows it too. */

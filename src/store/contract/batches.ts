@@ -109,7 +109,7 @@ export interface BatchStore {
   /** Batches that were removed at this time or later, of the last ten minutes. */
   removedSince(since: number): Promise<RemovedBatch[]>;
   /**
-   * Cancels a batch unless its end is decided (`closing`), which can be so while the status is `in_progress`. `began` tells if this
+   * Cancels a batch unless its end is decided (`closing`), which is possible while the status is `in_progress`. `began` says if this
    * call did; undefined for an unknown id.
    */
   cancel(

@@ -75,7 +75,7 @@ export function newerSchemaWarning(
   return {
     fields: { schema_version: version, own_version: schemaVersion },
     message:
-      'A newer version of Offpeak has migrated the database. This version runs beside it: replace it soon.',
+      'A newer version of Offpeak has migrated the database. This version runs alongside it: replace it soon.',
   };
 }
 

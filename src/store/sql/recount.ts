@@ -7,7 +7,7 @@ import { bytesOfConversation } from './responses/conversations.ts';
 import { bytesOfResponse } from './responses/responses.ts';
 import { tuples } from './statement.ts';
 
-/** Adds the values and recounts the sums that version 0.1.0 does not keep. Exact beside processes that keep them. */
+/** Adds the values and recounts the sums that version 0.1.0 does not keep. Exact alongside processes that keep them. */
 export async function recount(db: Db): Promise<void> {
   await estimateBatches(db);
   await nameBatches(db);

@@ -47,7 +47,7 @@ export function presentModelQueue(
     model,
     requests: work?.requests ?? 0,
     tokens: work?.tokens ?? 0,
-    // The rate so far does not tell when a model takes requests again.
+    // The rate so far does not show when a model takes requests again.
     seconds: stop ? null : work ? rounded(work.seconds) : 0,
     tokens_per_second: rounded(rate),
     slack_seconds: stop || !work ? null : rounded(work.slackSeconds),

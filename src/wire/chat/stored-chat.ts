@@ -53,7 +53,7 @@ export function parseChatList(query: Query): ChatQuery {
   };
 }
 
-/** Messages of a stored request as the list shows them: ids by position, and parts beside their text. */
+/** Messages of a stored request as the list shows them: ids by position, and parts next to their text. */
 export function presentStoredMessages(chatId: string, messages: readonly ChatMessage[]) {
   return messages.map((message, index) => {
     const { content } = message;

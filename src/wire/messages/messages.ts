@@ -107,7 +107,7 @@ export interface MessagesUsage {
 }
 
 /**
- * Tier in the words of Anthropic's types, which have none for `flex`: `batch` is what runs at the batch price, lines of batches and
+ * Tier by the names of Anthropic's types, which have none for `flex`: `batch` is what runs at the batch price, lines of batches and
  * flex requests alike.
  */
 export type MessagesTier = 'standard' | 'batch';

@@ -40,7 +40,7 @@ const definedTools: Record<DefinedType, DefinedTool> = {
     properties: {
       commands: texts('The commands, each run by itself.'),
       timeout_ms: timeout,
-      max_output_length: integerInput('The most characters of output that are told.'),
+      max_output_length: integerInput('The most characters of output to return.'),
     },
     required: ['commands'],
     call: (args) => ({

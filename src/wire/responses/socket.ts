@@ -7,7 +7,7 @@ import { requestedTier } from '../shared/service-tier.ts';
 import { checkResponsesRequest } from './request/request.ts';
 import type { ResponsesRequest } from './responses.ts';
 
-/** Fields of a WebSocket message beside those of the request. */
+/** Fields of a WebSocket message in addition to those of the request. */
 export const socketFields = ['type', 'event_id', 'generate'] as const;
 
 /** Reads a WebSocket message: the body of `POST /v1/responses` with a `type`. @throws ApiError `validation_error` (422) */

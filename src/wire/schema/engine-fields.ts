@@ -1,4 +1,4 @@
-// Request fields of engines and services beside those of OpenAI, from their sources and documentation. They are known, so that they
+// Request fields of engines and services in addition to those of OpenAI, from their sources and documentation. They are known, so that they
 // are not reported as misspelt; `engines/upstream/request/request-members.ts` decides which of them a server gets.
 
 /** Fields of vLLM, also of earlier versions. */

@@ -21,7 +21,7 @@ export function listBody<T extends { id: string }>(data: T[], hasMore: boolean):
   };
 }
 
-/** List body of a page that was read with one item more than `limit`, which tells that another page follows. */
+/** List body of a page that was read with one item more than `limit`, which shows that another page follows. */
 export function pageBody<T extends { id: string }>(items: T[], limit = Infinity): ListBody<T> {
   return listBody(items.slice(0, limit), items.length > limit);
 }

@@ -145,7 +145,7 @@ export function presentColumns(row: UsageRow, groups: Groups, names: NamedReport
   return { ...group, ...presentSum(row) };
 }
 
-/** Members of the body beside those of a list. */
+/** Members of the body in addition to those of a list. */
 export function presentUsageTotals(
   { total, budgets, orgId, names }: Omit<NamedReport, 'rows' | 'hasMore'>,
   { start, before, groups }: UsageQuery,

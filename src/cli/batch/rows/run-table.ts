@@ -70,7 +70,7 @@ async function prepareTable(cli: Cli, client: Client, run: TableRun) {
       signal,
     }),
   );
-  // Otherwise the garbage of the preparation would be in memory beside the first upload.
+  // Otherwise the garbage of the preparation would be in memory alongside the first upload.
   collectGarbage();
   if (prepared.rows === prepared.skipped) {
     store.close();

@@ -67,7 +67,7 @@ function shortened(errors: string): string {
   );
 }
 
-/** Hashes in the lock file that npm writes beside the packages. */
+/** Hashes in the lock file that npm writes next to the packages. */
 async function installedHashes(folder: string): Promise<Record<string, string>> {
   const lock = parseOrUndefined(await readFile(join(folder, 'node_modules', '.package-lock.json'), 'utf8'));
   const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};

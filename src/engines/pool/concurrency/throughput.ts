@@ -7,7 +7,7 @@ export interface MeasuredAnswer {
   totalMs: number;
 }
 
-/** Throughput of a server with so many requests in flight. */
+/** Throughput of a server with a number of requests in flight. */
 export interface Throughput {
   /** Mean number of requests at the server. */
   inFlight: number;

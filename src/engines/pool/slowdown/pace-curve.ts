@@ -65,7 +65,7 @@ export class PaceCurve {
     return pace > base ? alone + ((inFlight - alone) * (max - base)) / (pace - base) : Infinity;
   }
 
-  /** Pace of so many requests relative to that of `alone` ones; null while the curve is unknown. */
+  /** Pace of `inFlight` requests relative to that of `alone` ones; null while the curve is unknown. */
   slowdown(inFlight: number, alone: number): number | null {
     const points = (this.#points ??= this.#measured());
     if (!isKnown(points)) return null;
@@ -163,7 +163,7 @@ function monotone(points: readonly Point[]): Point[] {
   return result;
 }
 
-/** Pace with so many requests: between the points next to it, or on the line through those with more. */
+/** Pace of `inFlight` requests: between the points next to it, or on the line through those with more. */
 function paceAt(points: readonly Point[], inFlight: number): number {
   if (inFlight < points[0]!.inFlight) {
     const first = nearFirst(points);

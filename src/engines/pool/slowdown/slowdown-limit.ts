@@ -36,7 +36,7 @@ interface Flying {
   giveWay: (() => void) | null;
 }
 
-/** Lines beside interactive requests that the discovery of slots needs for its first steps. */
+/** Lines alongside interactive requests that the discovery of slots needs for its first steps. */
 const minExplored = 16;
 /** Share of the lines that shows the curve, together with all of them. */
 const explored = 0.4;
@@ -100,7 +100,7 @@ export class SlowdownLimit {
     return this.#curve.slowdown(this.#flying.size + this.#others, this.#interactive);
   }
 
-  /** Most lines of all processes beside the interactive requests. */
+  /** Most lines of all processes alongside the interactive requests. */
   get maxLines(): number {
     if (!this.#isPresent) return Infinity;
     const interactive = Math.max(1, this.#allInteractive);
@@ -112,7 +112,7 @@ export class SlowdownLimit {
     return Math.max(0, Math.min(beside, this.#options.limit() - this.#allInteractive));
   }
 
-  /** Lines so many fewer than those that were measured that the curve becomes known. */
+  /** Lines so few, relative to those that were measured, that the curve becomes known. */
   get #toExplore(): number {
     const { limit, isSearching } = this.#options;
     if (isSearching() && limit() < 2 * minExplored) return minExplored;

@@ -9,7 +9,7 @@ export const vllm: FlavorTraits = {
   longToolNames: true,
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix is refused, best_of is ignored
   jsonSchema: 'native', // guided decoding is skipped with some reasoning parsers (vllm #52594)
-  schemas: { maxRepeats: Infinity }, // xgrammar ignores keywords beside anyOf and $ref
+  schemas: { maxRepeats: Infinity }, // xgrammar ignores keywords alongside anyOf and $ref
   // The call is forced, but its arguments follow the schema only for strict tools.
   forcedTool: 'strict',
   prefixCache: 'shared', // automatic prefix caching finds blocks by content

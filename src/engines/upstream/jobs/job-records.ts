@@ -21,7 +21,7 @@ export interface JobEnd {
 
 export type JobRecords = ReturnType<typeof createJobRecords>;
 
-/** Records by which every process knows the jobs of the others. They are stored beside the input, so they are there when it is. */
+/** Records by which every process knows the jobs of the others. They are stored next to the input, so they are there when it is. */
 export function createJobRecords(storage: JobStorage) {
   const read = async (job: string, name: string) => {
     const bytes = await storage.read(job, name, 0, maxBytes);

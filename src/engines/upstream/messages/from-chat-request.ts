@@ -15,7 +15,7 @@ const jsonLine = 'Answer with one JSON object and with nothing else.';
 
 /**
  * Converts a chat request to a request for a message, without the reasoning effort. Seeds, penalties, log probabilities and
- * several choices have no counterpart. A temperature above 1 becomes 1, and `top_p` is dropped beside a temperature, because
+ * several choices have no counterpart. A temperature above 1 becomes 1, and `top_p` is dropped alongside a temperature, because
  * models accept only one of them.
  */
 export function fromChatRequest(request: ChatRequest): MessagesRequest {

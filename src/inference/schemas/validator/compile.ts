@@ -11,7 +11,7 @@ import { addValueRules } from './value-rules.ts';
 
 /**
  * Compiles a schema within the limits (`checkSchemaLimits`), of the drafts 4 to 2020-12. Every keyword has its meaning in all of
- * them, also beside `$ref`; a draft matters only where two give the same keyword different meanings.
+ * them, also alongside `$ref`; a draft matters only where two give the same keyword different meanings.
  * @throws SchemaRejected for a keyword with an invalid value; TooMuch for patterns that are not allowed here
  */
 export function compileSchema(root: unknown, compilePattern: CompilePattern): Node {

@@ -20,7 +20,7 @@ export function createLedger(db: Db): LedgerStore {
   };
 }
 
-/** Rows by the hour have an index by day. Without any, the monthly sums still tell. */
+/** Rows by the hour have an index by day. Without any, the monthly sums still show it. */
 async function newest(db: Db): Promise<string | null> {
   type Found = { at: string | null };
   const [hourly] = await db.all<Found>(

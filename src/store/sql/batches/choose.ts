@@ -49,7 +49,7 @@ interface Choosing {
   chosen: Choice[];
   /** Orgs in their order, by model: all that were looked at, and the next ones. */
   shares: ReadonlyMap<string, Share[]>;
-  /** Orgs that stand in an order without ready or late chunks. */
+  /** Orgs in an order that have no ready or late chunks. */
   stale: readonly ReadyOrg[];
 }
 

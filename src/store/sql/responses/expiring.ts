@@ -23,7 +23,7 @@ interface Expiring<Row> {
   bytes: string;
   /** SQL: additional condition for removal after expiry. */
   sweepable?: string;
-  /** Removes dependent rows, and returns what that changes beside the row itself. */
+  /** Removes dependent rows, and returns what that changes apart from the row itself. */
   along?: (q: Queries, removed: RemovedRow) => Promise<StorageChange[]>;
 }
 

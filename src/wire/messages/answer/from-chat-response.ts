@@ -90,7 +90,7 @@ function stopReason({ finish, hasCalls, stop, refusal }: MessageEnding): StopRea
   return stop === null ? 'end_turn' : 'stop_sequence';
 }
 
-/** Converts usage. Cached tokens are counted beside the input tokens instead of among them. */
+/** Converts usage. Cached tokens are counted apart from the input tokens instead of among them. */
 export function fromChatUsage({
   prompt_tokens: prompt,
   completion_tokens: completion,

@@ -47,7 +47,7 @@ const fileInput: ToolInputs = {
   path: textInput('Of the file or directory.'),
   file_text: textInput('For create: the whole content of the file.'),
   old_str: textInput(
-    'For str_replace: the text to replace. It stands in the file exactly once, blanks included.',
+    'For str_replace: the text to replace. It occurs in the file exactly once, whitespace included.',
   ),
   new_str: textInput('For str_replace: the text to put there; without it the old one is deleted.'),
   insert_line: integerInput('For insert: the line after which the text goes; 0 for the start of the file.'),

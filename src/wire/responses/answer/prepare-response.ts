@@ -45,7 +45,7 @@ export function prepareResponse(preparation: ResponsePreparation): PreparedChat<
   };
 }
 
-/** Converts a chat completion. Reasoning, text and calls become items; a call has no empty message beside it. @param at Unix seconds */
+/** Converts a chat completion. Reasoning, text and calls become items; a call has no empty message alongside it. @param at Unix seconds */
 export function fromChatResponse(
   begun: ResponseBody,
   response: ChatResponse,
