@@ -5,7 +5,8 @@ import { type Checker, ConfigError, createChecker, type SourceValue } from './co
 import { parseSourceYaml } from './config/source-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
 import { fileStores } from './config/bucket.ts';
-import { environment, outside, presence } from './config/environment.ts';
+import { presence } from './base/fields.ts';
+import { environment, outside } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
 import { headers } from './config/headers.ts';

@@ -17,6 +17,11 @@ export function omitNullish<T extends object>(given: T): { [K in keyof T]?: NonN
   return found as { [K in keyof T]?: NonNullable<T[K]> };
 }
 
+/** Treats an empty text as absent. */
+export function presence(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
 export function stringOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }

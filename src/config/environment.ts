@@ -1,3 +1,4 @@
+import { presence } from '../base/fields.ts';
 import type { SourceValue } from './source-value.ts';
 
 /** Environment of this process; other files read it only from here. */
@@ -13,11 +14,6 @@ export function clientSettings(
     key: flags.key ?? presence(env.OFFPEAK_API_KEY),
     adminKey: flags.key ?? presence(env.OFFPEAK_ADMIN_KEY),
   };
-}
-
-/** Treats an empty variable as unset. */
-export function presence(value: string | undefined): string | undefined {
-  return value === '' ? undefined : value;
 }
 
 /** Value of a flag or variable, in the form of a value of the file. */

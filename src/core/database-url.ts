@@ -1,3 +1,4 @@
+import { presence } from '../base/fields.ts';
 import { words } from '../base/words.ts';
 
 /** Contents of a `postgres://` URL in the syntax of libpq. */
@@ -218,8 +219,4 @@ function decode(text: string): string {
   } catch {
     return text;
   }
-}
-
-function presence(text: string): string | undefined {
-  return text === '' ? undefined : text;
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'undici';
 import type { BucketKeys } from '../core/bucket-keys.ts';
+import { readProfiles } from './profiles.ts';
 import { findText } from './xml.ts';
 
 /** Keys as an origin gave them. */
@@ -35,16 +36,11 @@ export async function readKeys(keys: BucketKeys): Promise<IssuedKeys> {
   }
 }
 
-/** Keys of one `[profile]` of an INI file. */
+/** Keys of one profile of a file. */
 function fromFile(text: string, { path, profile }: { path: string; profile: string }): IssuedKeys {
-  const values: Partial<Record<string, string>> = {};
-  let section = '';
-  for (const line of text.split(/\r?\n/)) {
-    section = /^\s*\[\s*(?:profile\s+)?(.*?)\s*\]/.exec(line)?.[1] ?? section;
-    const [, name, value] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (section === profile && name !== undefined) values[name.toLowerCase()] = value;
-  }
-  const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = values;
+  const profiles = readProfiles(text);
+  const found = { ...profiles.get(`profile ${profile}`), ...profiles.get(profile) };
+  const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = found;
   if (!id || !secret)
     throw new Error(`the profile ${profile} in ${path} has no aws_access_key_id and aws_secret_access_key`);
   return issued(id, secret, token);

@@ -4,7 +4,8 @@ import type { S3Client } from '../../s3/client.ts';
 import type { S3Problem, S3ProblemKind } from '../../s3/problems.ts';
 import type { Cli } from '../shared/cli.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { type AwsProfile, profileName, readAwsProfile } from './aws-profile.ts';
+import type { AwsProfile } from '../../s3/profiles.ts';
+import { profileName, readAwsProfile } from './aws-profile.ts';
 
 /** Parts of the environment of a command that objects need. */
 export type ObjectDeps = Pick<Cli, 'env' | 'clock' | 'random' | 'ownsProcess'>;

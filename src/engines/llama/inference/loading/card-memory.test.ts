@@ -1,28 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { modelShape } from '../../../../../test/support/model-shape.ts';
 import { sum } from '../../../../base/sum.ts';
 import { type CardMemory, layerCount, place, placeMost } from './card-memory.ts';
 import { cardNote } from './card-note.ts';
 import { planContext } from './memory.ts';
 
 const megabyte = 1024 ** 2;
-/** 16 layers of 50 MB, with 32 kB of cache for each token; an output of 100 MB, and a vocabulary of 100 MB. */
-const shape = {
-  layers: 16,
-  keyWidth: 512,
-  valueWidth: 512,
-  width: 512,
-  innerWidth: 1024,
-  heads: 8,
-  vocabulary: 1000,
-  trainedContext: 32_768,
-  fileBytes: 1000 * megabyte,
-  weights: {
-    layers: Array<number>(16).fill(50 * megabyte),
-    output: 100 * megabyte,
-    isOutputShared: false,
-    largest: 100 * megabyte,
-  },
-};
+const shape = modelShape(50);
 const context = { cachePerLayer: 10 * megabyte, work: 200 * megabyte, cardWork: 70 * megabyte };
 const all = layerCount(shape);
 const oneCard = (free: number, more: Partial<CardMemory> = {}): CardMemory => ({

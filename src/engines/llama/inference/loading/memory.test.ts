@@ -1,25 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { modelShape } from '../../../../../test/support/model-shape.ts';
 import { planContext } from './memory.ts';
 
 const megabyte = 1024 ** 2;
-/** 16 layers of 512 + 512 half floats: 32 kB a token. */
-const shape = {
-  layers: 16,
-  keyWidth: 512,
-  valueWidth: 512,
-  width: 512,
-  innerWidth: 1024,
-  heads: 8,
-  vocabulary: 1000,
-  trainedContext: 32_768,
-  fileBytes: 100 * megabyte,
-  weights: {
-    layers: Array<number>(16).fill(5 * megabyte),
-    output: 10 * megabyte,
-    isOutputShared: false,
-    largest: 10 * megabyte,
-  },
-};
+const shape = modelShape(5);
 const open = { contextSize: 'auto', sequences: 4, flashAttention: false } as const;
 
 describe('the context that fits', () => {
