@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { createDiskReserve } from './app/disk-reserve.ts';
 import { createJobEngines } from './app/jobs.ts';
 import { createLog, secretsOf } from './app/log.ts';
+import { createLimits } from './app/limits.ts';
 import { openBlobs } from './app/open-blobs.ts';
 import { engineFolder, openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
+import { createTelemetry } from './app/telemetry.ts';
+import { createReload } from './app/reload.ts';
 import { createServing, type UnavailableServer } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
@@ -18,9 +20,7 @@ import { packageVersion } from './base/program.ts';
 import type { Random } from './base/random.ts';
 import type { Service } from './base/service.ts';
 import { systemClock, systemRandom } from './base/system.ts';
-import { words } from './base/words.ts';
 import { createBatches } from './batches/create-batches.ts';
-import { ConfigError, formatProblem } from './config/source-value.ts';
 import { type Config, blobStoreName } from './core/config.ts';
 import { soleDuties } from './core/duties.ts';
 import type { Model } from './core/model.ts';
@@ -33,15 +33,11 @@ import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { restrictPermissions } from './files/restrict-permissions.ts';
-import { createInference, type InferenceDeps } from './inference/create-inference.ts';
+import { createInference } from './inference/create-inference.ts';
 import { withFallbacks } from './inference/fallbacks.ts';
 import { withLimits } from './inference/with-limits.ts';
 import { withLineFallbacks } from './inference/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
-import type { Counters } from './metrics/counters.ts';
-import { createRequestLimiter } from './limits/create-limiter.ts';
-import { createLimitReport } from './limits/limit-report.ts';
-import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts';
 import { createControls } from './operator/controls.ts';
 import { createDuties } from './operator/duties.ts';
 import { finishAnswer } from './responses/finish-answer.ts';
@@ -142,26 +138,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     scripted,
   });
   const schemas = createSchemas(shared);
-  const nameOf = async (orgId: string) => (await store.orgs.get(orgId))?.name;
-  const counts =
-    config.metrics &&
-    (await import('./metrics/counters.ts')).createCounters(
-      config.metrics.orgs > 0 ? { max: config.metrics.orgs, nameOf, clock } : undefined,
-    );
-  const tracer =
-    config.tracing &&
-    (await import('./tracing/create-tracer.ts')).createTracer({
-      ...config.tracing,
-      ...shared,
-      version: packageVersion(),
-      models: () => serving.models.map((model) => model.config),
-    });
+  const telemetry = await createTelemetry(config, { ...shared, store, serving, clock, time });
+  const { counts, tracer } = telemetry;
   const service = createInference({
     ...shared,
     models: serving.models,
     batchFloor: config.batch.floor,
     runsBatches: runsBatches(config.role),
-    accounts: counts ? charging(accounts, counts) : accounts,
+    accounts: telemetry.charging(accounts),
     usageTag: config.usageTag,
     schemas,
   });
@@ -174,28 +158,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const { budgets } = accounts;
   const { limits, drainMs } = config;
   const surfaces = createSurfaces(config);
-  const limiter = createRequestLimiter({
-    clock,
-    defaults: { org: limits.perOrg, key: limits.perKey },
-    subjects: exclusive
-      ? createLocalSubjects(clock)
-      : createSharedSubjects({ ...shared, store: store.limits, process: ids.next('wrk_') }),
-  });
-  const limitReport = createLimitReport({
+  const { limiter, limitReport } = createLimits(config, {
+    ...shared,
     store,
-    limiter,
-    defaults: {
-      org: {
-        openBatches: limits.openBatchesPerOrg,
-        storedBytes: limits.storedBytes,
-        storedResponses: limits.storedResponses,
-        ...limits.perOrg,
-      },
-      key: limits.perKey,
-    },
-    responseBytesPerOrg: limits.responseBytesPerOrg,
+    clock,
+    time,
+    exclusive,
     idOf: peers.idOf,
-    clock: time,
   });
   const inference = withLimits(withFallbacks(service), limiter, catalog);
   const files = createFiles({
@@ -307,22 +276,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       tracer?.endRequest(call);
     },
   });
-  const metrics =
-    config.metrics &&
-    counts &&
-    (await import('./metrics/create-metrics.ts')).createMetrics({
-      ...config.metrics,
-      version: packageVersion(),
-      counts,
-      catalog,
-      capacity,
-      openWork: () => batches.openWork(),
-      waitingDeliveries: (max) => store.webhooks.waiting(max),
-      orgWaits: (orgId) => budgets.waiting(orgId)?.reason ?? null,
-      time,
-      clock,
-      log,
-    });
+  const metrics = await telemetry.createMetrics({
+    catalog,
+    capacity,
+    openWork: () => batches.openWork(),
+    waitingDeliveries: (max) => store.webhooks.waiting(max),
+    orgWaits: (orgId) => budgets.waiting(orgId)?.reason ?? null,
+  });
 
   // Starts before all services that use the database's time.
   const timing: Service = {
@@ -351,7 +311,6 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   if (dutyLease) parts.push(dutyLease);
   parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;
-  let reloading: Promise<void> = Promise.resolve();
 
   async function stopAll(): Promise<void> {
     await server.leave();
@@ -360,17 +319,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     for (const part of parts.slice(0, -2).toReversed()) await part.stop();
   }
 
-  async function reload(read: () => Config): Promise<void> {
-    const next = read();
-    hide(secretsOf(next));
-    await createStartPulls(modelFiles, remoteSources(next), log).start();
-    const { replaced } = await serving.replace(next, (models) => service.replaceModels(models));
-    const models = next.models.map(({ id }) => id);
-    log.info({ models, replaced }, 'The configuration was read again.');
-    const pending = unreadKeys.filter((key) => !isDeepStrictEqual(next[key], config[key]));
-    if (pending.length > 0)
-      log.warn({ keys: pending }, 'Changes to these keys take effect at the next start.');
-  }
+  const reload = createReload(config, {
+    log,
+    hide,
+    modelFiles,
+    serving,
+    replaceModels: (models) => service.replaceModels(models),
+  });
 
   return {
     get url() {
@@ -390,15 +345,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
 
     unavailableServers: () => serving.unavailable(),
 
-    reload(read) {
-      reloading = reloading
-        .then(() => reload(read))
-        .catch((error: unknown) => {
-          const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
-          log.error({ problems }, 'The new configuration is invalid; the previous one stays in effect.');
-        });
-      return reloading;
-    },
+    reload,
 
     async start() {
       await makeFolder(config.data, 0o700);
@@ -420,26 +367,4 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 }
 
-/** Wraps `accounts` so that the usage of single requests is counted in the metrics. */
-function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps['accounts'] {
-  return {
-    budgets: accounts.budgets,
-    billingClock: accounts.billingClock,
-    charge(entry) {
-      accounts.charge(entry);
-      recordUsage(entry.caller.orgId, entry.model, entry.usage);
-    },
-  };
-}
-
 const noRunner = 'No process with the role worker or all is running: batches and flex requests wait.';
-
-/** Keys that take effect only at a start. */
-const unreadKeys = [
-  ...words(
-    'server console data database postgres files modelFolder hub limits batch surfaces strictFields metrics tracing egress',
-  ),
-  ...words(
-    'role quarantineMs drainDelayMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys',
-  ),
-] satisfies (keyof Config)[];

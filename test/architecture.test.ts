@@ -126,8 +126,22 @@ const table: Record<string, Row> = {
     because: 'app.ts builds everything, and the command line builds app.ts',
   },
   app: {
-    may: ['engines', 'store', 'blobs', 's3', 'core', 'base'],
-    because: 'helpers of app.ts for engines, the log, backups and the doctor, which name implementations',
+    may: [
+      'config',
+      'metrics',
+      'tracing',
+      'limits',
+      'inference',
+      'accounts',
+      'engines',
+      'store',
+      'blobs',
+      's3',
+      'core',
+      'base',
+    ],
+    because:
+      'parts of app.ts, and helpers for engines, the log, backups and the doctor, which name implementations',
   },
   'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
 };

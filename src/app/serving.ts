@@ -58,3 +58,5 @@ export async function createServing(config: Config, deps: EngineDeps) {
     },
   };
 }
+
+export type Serving = Awaited<ReturnType<typeof createServing>>;
