@@ -18,6 +18,8 @@ import type { createPreparer, PreparedResponse } from './prepare.ts';
 /** Tier and identity of a request for a response in the background. */
 export interface DurableCall {
   tier: ServiceTier;
+  /** Time that it has, in milliseconds; that of the configuration if undefined. */
+  timeoutMs: number | undefined;
   creation: IdempotencyToken;
 }
 
@@ -96,7 +98,7 @@ export function createDurable(deps: DurableDeps) {
     async start(
       body: JsonBody<ResponsesRequest>,
       asked: InteractiveCall,
-      { tier, creation }: DurableCall,
+      { tier, timeoutMs = backgroundTimeoutMs, creation }: DurableCall,
     ): Promise<{ begun: ResponseBody; submitted: SubmittedRequest }> {
       const { prepared, ...made } = await prepareDurable(body, asked, tier);
       const { begun } = prepared;
@@ -108,7 +110,7 @@ export function createDurable(deps: DurableDeps) {
           ...made,
           tier,
           metadata: begun.metadata,
-          timeoutMs: backgroundTimeoutMs,
+          timeoutMs,
           creation,
         });
         if (leave) leaveAtEnd(submitted, leave);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { serverActor } from '../../src/core/audit.ts';
 import { findStreamFault } from '../fuzz/check-stream.ts';
 import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
@@ -147,6 +147,40 @@ describe('the answer of a flex request', () => {
     expect(data.map(({ role }: Json) => role)).toEqual(['user', 'assistant']);
     await post('/v1/responses', { ...response[1], store: false, conversation });
     expect((await get(`/v1/conversations/${conversation}/items`)).data).toHaveLength(4);
+  });
+});
+
+describe('background_options of a response', () => {
+  const ask = (json: object) => app.call('POST', '/v1/responses', { json: { ...response[1], ...json } });
+
+  it('run it at the batch price, within the window', async () => {
+    const creates = vi.spyOn(app.store.requests, 'create');
+    onTestFinished(() => creates.mockRestore());
+    for (const window of ['soonest', '2h', '8h'])
+      await ask({
+        background: true,
+        background_options: { completion_window: window, continuation_id: 'c' },
+      });
+    const groups = creates.mock.calls.map(([{ tier, windowMs, priceFactor }]) => ({
+      tier,
+      hours: windowMs! / 3_600_000,
+      priceFactor,
+    }));
+    expect(groups).toEqual([
+      { tier: 'default', hours: 24, priceFactor: 1 },
+      { tier: 'flex', hours: 2, priceFactor: 0.5 },
+      { tier: 'flex', hours: 8, priceFactor: 0.5 },
+    ]);
+  });
+
+  it('need the background, and a window that exists', async () => {
+    const faultOf = async (window: string, background?: boolean) =>
+      (await ask({ background, background_options: { completion_window: window } })).json.error.message;
+    expect(await faultOf('2h')).toBe('background_options.completion_window: "2h" needs background: true');
+    expect(await faultOf('3h', true)).toMatch(
+      /^background_options.completion_window: expected one of "soonest", "2h" or/,
+    );
+    expect((await ask({ background_options: { completion_window: 'soonest' } })).status).toBe(200);
   });
 });
 

@@ -10,6 +10,7 @@ import {
   inputTokensSchema,
   responseSchema,
 } from '../../wire/responses/answer/response-schema.ts';
+import { backgroundWindowMs } from '../../wire/responses/request/background-window.ts';
 import { parseRetrieveQuery, parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/request/compact-request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
@@ -37,12 +38,16 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     async handle(incoming, services) {
       const { responses } = services;
       const request = parseResponsesRequest(incoming.body.text, reportFields(services, incoming));
-      const tier = requestedTier(request.value, incoming.caller.serviceTier);
+      const timeoutMs = backgroundWindowMs(request.value);
+      const named = requestedTier(request.value, incoming.caller.serviceTier);
+      const tier = timeoutMs === undefined ? named : 'flex';
       const isBackground = request.value.background === true;
       if (tier === 'flex' && !isBackground) return createFlex(incoming, services, request);
       const call = interactiveCall(incoming);
       const tokenOf = idempotencyTokens(incoming, '/v1/responses');
-      const durable = isBackground ? { tier, creation: tokenOf(await incoming.body.sha256()) } : undefined;
+      const durable = isBackground
+        ? { tier, timeoutMs, creation: tokenOf(await incoming.body.sha256()) }
+        : undefined;
       if (request.value.stream) return responseEvents(responses.stream(request, call, durable));
       return json(200, await responses.create(request, call, durable));
     },

@@ -2,6 +2,9 @@ import type { ResponseStatus } from '../../core/response.ts';
 import type { ServiceTier } from '../../core/service-tier.ts';
 import type { JsonSchema, TokenLogprob } from '../chat/chat.ts';
 
+/** Windows of a background response, of which all but `soonest` have the batch price. */
+export type BackgroundWindow = 'soonest' | '2h' | '8h';
+
 /** Body of `POST /v1/responses`. Unknown fields are kept and ignored. */
 export interface ResponsesRequest {
   model: string;
@@ -15,6 +18,10 @@ export interface ResponsesRequest {
   stream?: boolean | null;
   store?: boolean | null;
   background?: boolean | null;
+  background_options?: {
+    completion_window?: BackgroundWindow | null;
+    continuation_id?: string | null;
+  } | null;
   previous_response_id?: string | null;
   conversation?: string | { id: string } | null;
   text?: { format?: TextFormat | null; verbosity?: string | null } | null;

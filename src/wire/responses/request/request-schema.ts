@@ -2,6 +2,7 @@ import * as t from '../../schema/schema.ts';
 import { chatEngineFields, engineFields } from '../../schema/engine-fields.ts';
 import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.ts';
 import { serviceTierField } from '../../shared/service-tier.ts';
+import { backgroundWindows } from './background-window.ts';
 import { inputItemSchema } from './item-schema.ts';
 import { flatOrNested, toolSchema } from './tool-schema.ts';
 
@@ -53,6 +54,15 @@ export const responsesRequestSchema = t.object(
     'stream?': t.booleanOrNull(),
     'store?': t.booleanOrNull(),
     'background?': t.booleanOrNull(),
+    'background_options?': t.orNull(
+      t.object({
+        'completion_window?': {
+          ...t.oneOfOrNull(backgroundWindows),
+          description: '"2h" and "8h" run the request like a line of a batch, at the batch price.',
+        },
+        'continuation_id?': t.stringOrNull({ description: 'Has no effect.' }),
+      }),
+    ),
     'previous_response_id?': t.stringOrNull(),
     'text?': t.orNull(
       t.object({ 'format?': t.orNull(format), 'verbosity?': t.oneOfOrNull(['low', 'medium', 'high']) }),
