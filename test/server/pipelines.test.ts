@@ -22,9 +22,9 @@ async function connect(): Promise<RawConnection> {
 
 const get = (path: string, key?: string, more = '') =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\n${key === undefined ? '' : `Authorization: Bearer ${key}\r\n`}${more}\r\n`;
-function chat(content: string, key = app.keys.a): string {
+function chat(content: string, more = '', key = app.keys.a): string {
   const body = JSON.stringify({ model: 'tiny', messages: [{ role: 'user', content }] });
-  return `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  return `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
@@ -43,10 +43,13 @@ describe('pipelined requests', () => {
     expect(statuses(text)).toEqual([...times(20, 200), 404]);
   });
 
-  it('start only after the current request is answered', async () => {
+  it.each([
+    ['', ''],
+    [', with an Expect header', 'Expect: more\r\n'],
+  ])('start only after the current request is answered%s', async (_name, more) => {
     const connection = await connect();
     const before = app.engine.stats().running;
-    connection.write(chat('[[hang]]') + chat('[[hang]]').repeat(8));
+    connection.write(chat('[[hang]]', more).repeat(9));
     await expect.poll(() => app.engine.stats().running).toBe(before + 1);
     // Serves another client long enough for the others to have started.
     for (let at = 0; at < 8; at++) expect((await app.call('GET', '/v1/models')).status).toBe(200);
@@ -89,12 +92,12 @@ describe('pipelined requests', () => {
 
   it('C17: on many connections leave capacity for other clients', async () => {
     const other = await connect();
-    other.write(chat('warm', app.keys.b));
+    other.write(chat('warm', '', app.keys.b));
     await other.until('Echo: warm');
     const many = await Promise.all(Array.from({ length: 50 }, connect));
     const before = refusals();
     for (const connection of many) connection.write(get('/v1/models').repeat(32));
-    other.write(chat('hello', app.keys.b));
+    other.write(chat('hello', '', app.keys.b));
     await other.until('Echo: hello');
     expect(refusals() - before).toBeLessThan(50 * 32);
     await expect.poll(() => refusals() - before, { timeout: 60_000 }).toBe(50 * 32);

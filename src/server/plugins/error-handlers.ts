@@ -33,7 +33,7 @@ export function handleErrors(
     sendError(reply, traffic.of({ raw }), fault);
   });
   // Other expectations than 100-continue may be ignored (RFC 9110, section 10.1.1).
-  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.setErrorHandler((thrown, request, reply) => sendError(reply, traffic.of(request), thrown));
 }
 
