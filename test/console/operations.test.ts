@@ -50,6 +50,9 @@ function operationsTests(chromium: Browser): void {
       const row = page.getByRole('table', { name: 'Servers' }).getByRole('row').nth(1);
       await row.getByText('Up').waitFor();
       await expectAccessible(page);
+      // 1,280 pixels show each column, without a scroll to the button.
+      const region = page.getByRole('region', { name: 'Servers' });
+      expect(await region.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
       await row.getByRole('button', { name: /^Drain / }).click();
       await row.getByText('Drained').waitFor();
       await row.getByRole('button', { name: /^Undrain / }).click();

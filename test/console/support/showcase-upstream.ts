@@ -99,7 +99,7 @@ async function answer(
     return send(response, failure.status, { error: failure.error });
   const content = body.response_format
     ? JSON.stringify(decisions[prompt.length % decisions.length])
-    : answers[prompt.length % answers.length];
+    : (answers.find(({ to }) => prompt.includes(to))?.text ?? 'It was sent yesterday.');
   const cached = prompt.length % 3 > 0 ? 288 : 0;
   const usage = {
     prompt_tokens: 400 + 9 * size,
@@ -133,10 +133,16 @@ export const failures = [
   },
 ] as const;
 
+/** Answers by a word of the prompt. */
 const answers = [
-  'A light jacket that keeps rain out and lets warmth escape. Its hood folds into the collar.',
-  'The customer asks for a corrected invoice and was promised one by Friday.',
-  'Retours gratuits sous 30 jours.',
+  {
+    to: 'Describe',
+    text: 'A light jacket that keeps rain out and lets warmth escape. Its hood folds into the collar.',
+  },
+  { to: 'Summarise', text: 'The customer asks for a corrected invoice and was promised one by Friday.' },
+  { to: 'Translate', text: 'Retours gratuits sous 30 jours.' },
+  { to: 'keywords', text: 'merino, base layer, women' },
+  { to: 'Which team', text: 'Billing' },
 ];
 
 const decisions = [

@@ -17,7 +17,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   {
     id: 'state',
     header: 'State',
-    width: 192,
+    width: 216,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return (
@@ -27,7 +27,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
       );
     },
   },
-  { id: 'progress', header: 'Progress', width: 196, cell: (batch) => <BatchProgress batch={batch} /> },
+  { id: 'progress', header: 'Progress', width: 172, cell: (batch) => <BatchProgress batch={batch} /> },
   {
     id: 'done',
     header: 'Done',
@@ -38,14 +38,14 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   {
     id: 'failed',
     header: 'Failed',
-    width: 64,
+    width: 62,
     align: 'end',
     cell: Failed,
   },
   {
     id: 'rate',
     header: 'Per min',
-    width: 76,
+    width: 74,
     align: 'end',
     cell: ({ progress: { rate_per_minute: rate } }) => (rate === null ? '–' : compact(Math.round(rate))),
   },

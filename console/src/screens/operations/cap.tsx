@@ -20,7 +20,7 @@ export const capColumn: Column<Replica> = {
 /** The same with a field that sets, changes and removes the cap. */
 export const editableCapColumn: Column<Replica> = {
   ...capColumn,
-  width: 132,
+  width: 122,
   cell: (row) => <Cap {...row} />,
 };
 

@@ -12,13 +12,13 @@ import { ModelHours } from './model-hours.tsx';
 import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
 const columns: readonly Column<Replica>[] = [
-  { ...replicaColumns.server, width: 188 },
-  { ...replicaColumns.model, width: 130 },
-  { id: 'state', header: 'State', width: 96, cell: ServerState },
-  { ...replicaColumns.slots, width: 124 },
+  { ...replicaColumns.server, width: 160 },
+  { ...replicaColumns.model, width: 114 },
+  { id: 'state', header: 'State', width: 94, cell: ServerState },
+  { ...replicaColumns.slots, width: 122 },
   capColumn,
   { id: 'flight', header: 'In flight', width: 72, align: 'end', cell: (row) => count(row.in_flight) },
-  { id: 'slowdown', header: 'Slowdown', width: 86, align: 'end', cell: Slowdown },
+  { id: 'slowdown', header: 'Slowdown', width: 90, align: 'end', cell: Slowdown },
   replicaColumns.error,
 ];
 const capAt = columns.indexOf(capColumn);
@@ -73,7 +73,7 @@ function actionColumn({ mutate, isPending, variables }: Drain): Column<Replica> 
   return {
     id: 'action',
     header: 'Action',
-    width: 96,
+    width: 94,
     cell: (replica) => (
       <Button
         isBusy={isPending && variables.id === replica.id}
