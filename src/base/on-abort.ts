@@ -49,3 +49,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
     work.catch(() => {});
   }
 }
+
+/** Promise of an event that may have no waiters: a rejection without them is no error. */
+export function newEvent(): PromiseWithResolvers<void> {
+  const event = Promise.withResolvers<void>();
+  event.promise.catch(() => {});
+  return event;
+}

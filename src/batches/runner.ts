@@ -1,6 +1,6 @@
 import { sleep } from '../base/clock.ts';
 import type { Chunk } from '../core/batch.ts';
-import { ApiError } from '../core/errors.ts';
+import { ApiError, shuttingDown } from '../core/errors.ts';
 import { isGroup } from '../core/request-group.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { ClaimedBatch, Lease } from '../store/contract/claim.ts';
@@ -142,7 +142,7 @@ export class Runner {
     const deadline = clock.monotonic() + ms;
     while (this.work.chunks.totalInFlight(isAwaited) > 0 && clock.monotonic() < deadline)
       await sleep(clock, 10);
-    this.work.dropAll(new ApiError('shutting_down', 'The server is shutting down.'));
+    this.work.dropAll(shuttingDown());
     await claimed;
     // A hanging database must not block the shutdown: unrecorded lines run again elsewhere.
     await Promise.race([this.#recorder.flush(), sleep(clock, lastFlushMs)]);

@@ -226,6 +226,11 @@ export function notFound(what: ResourceName): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }
 
+/** End of the requests and streams of a server that stops. */
+export function shuttingDown(): ApiError {
+  return new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
+}
+
 export function idempotencyMismatch(): ApiError {
   return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
 }

@@ -61,7 +61,7 @@ it('lines of a worker give way soon after an api process gets an interactive req
       chunks: { unsent: () => (worker === 'worker' ? 5 : 0), inFlight: () => lines.length },
       onRoom: () => {},
     });
-    capacity.onRoom(() => slots.look());
+    capacity.onRoom(() => slots.requestIfDue());
     return { pool, admission, slots, lines };
   }
 
@@ -71,7 +71,7 @@ it('lines of a worker give way soon after an api process gets an interactive req
     const line = worker.pool.generate(chatRequest(), { signal: never, priority: 'batch' });
     worker.lines.push(line.finally(leave));
   }
-  worker.slots.look();
+  worker.slots.requestIfDue();
   await clock.advance(60_000);
   expect(open).toHaveLength(10);
 

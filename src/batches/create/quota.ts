@@ -137,18 +137,17 @@ export function limitExceeded(
   const never = exceeded.find(({ limit, adds }) => adds > limit);
   const { name, owner, model, limit, used, adds } = never ?? exceeded[0]!;
   const whose = owner === 'org' ? 'organization' : 'API key';
-  const unit = { open_batches: 'unfinished batches', queued_requests: 'queued requests', queued_tokens: '' }[
-    name
-  ];
-  const units = unit || `queued tokens of the model '${model}'`;
-  const of = `${limit} ${units} (${name})`;
+  const units = {
+    open_batches: 'unfinished batches',
+    queued_requests: 'queued requests',
+    queued_tokens: `queued tokens of the model '${model}'`,
+  };
+  const of = `${limit} ${units[name]} (${name})`;
   if (limit === 0)
     return new ApiError(
       code(name),
       `The limit of this ${whose}, ${of}, allows no ${what === 'batch' ? 'batches' : 'such requests'}. Ask the operator to raise it.`,
-      {
-        shouldRetry: false,
-      },
+      { shouldRetry: false },
     );
   if (never)
     return new ApiError(

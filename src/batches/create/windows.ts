@@ -41,19 +41,12 @@ export interface WindowForecast {
   forecast: Forecast;
 }
 
-export interface ForecastBatch {
-  index: InputIndex;
-  priority: number;
-  /** Epoch milliseconds of its creation. */
-  now: number;
-}
-
-/** Forecasts of a new batch in each of the offered windows. */
+/** Forecasts of a batch that is created at `now`, in each of the offered windows. */
 export async function forecastWindows(
   deps: ForecastDeps,
   caller: Caller,
   windows: BatchWindows,
-  { index, priority, now }: ForecastBatch,
+  { index, priority, now }: { index: InputIndex; priority: number; now: number },
 ): Promise<WindowForecast[]> {
   const places = windows.map(({ ms }) => placeIn(ms, now, { est: sum(index.est), priority }));
   const forecasts = await forecast(deps, caller, index, places);

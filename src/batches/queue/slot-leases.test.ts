@@ -100,7 +100,7 @@ describe('SlotLeases', () => {
   };
 
   it('requests slots at once for new work, and renews them each second', async () => {
-    slots.look();
+    slots.requestIfDue();
     expect(await after(0)).toBe(1);
     expect([inFlight, leased]).toEqual([20, [20]]);
     expect(await after(999)).toBe(1);
@@ -110,16 +110,16 @@ describe('SlotLeases', () => {
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
     expect(await after(60_000)).toBe(3);
     unsent = 5;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(0)).toBe(4);
   });
 
   it('announces interactive requests to which lines of other processes give way, and their end', async () => {
     [unsent, urgent] = [0, 0];
-    slots.look();
+    slots.requestIfDue();
     expect(await after(60_000)).toBe(0);
     urgent = 2;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(50)).toBe(1);
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0, interactive: 2 });
     expect(await after(1_000)).toBe(2);
@@ -131,7 +131,7 @@ describe('SlotLeases', () => {
 
   it('asks more often where lines have to give way to requests of other processes', async () => {
     urgent = 0;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(0)).toBe(1);
     expect(await after(1_000)).toBe(5);
   });
@@ -140,11 +140,11 @@ describe('SlotLeases', () => {
     shared = [];
     found = { gpu: 8 };
     before = { gpu: 70 };
-    slots.look();
+    slots.requestIfDue();
     expect(await after(0)).toBe(1);
     expect([asked.at(-1), begins]).toEqual([{ limit: 64, wants: 0, inFlight: 0 }, [before, undefined]]);
     found = { gpu: 72 };
-    slots.look();
+    slots.requestIfDue();
     expect(await after(14_000)).toBe(1);
     expect(await after(1_000)).toBe(2);
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0, discovered: found });
@@ -157,7 +157,7 @@ describe('SlotLeases', () => {
     found = { gpu: 8 };
     before = { gpu: 70 };
     isAway = true;
-    slots.look();
+    slots.requestIfDue();
     await after(14_000);
     isAway = false;
     found = { gpu: 9 };
@@ -171,7 +171,7 @@ describe('SlotLeases', () => {
   it('exchanges open breakers while its lines wait', async () => {
     waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'Nobody there.', since: 0 };
     grant = () => 0;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(0)).toBe(1);
     expect(await after(3_000)).toBe(4);
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
@@ -179,7 +179,7 @@ describe('SlotLeases', () => {
 
   it('requests more than its share four times a second', async () => {
     grant = () => 8;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(0)).toBe(1);
     expect(await after(1_000)).toBe(5);
   });
@@ -187,23 +187,23 @@ describe('SlotLeases', () => {
   it('requests slots that peers still have to return ten times a second', async () => {
     grant = () => 8;
     isOwed = true;
-    slots.look();
+    slots.requestIfDue();
     await after(0);
     expect(await after(1_000)).toBe(11);
   });
 
   it('requests additional slots soon, and soon returns slots that peers want', async () => {
-    slots.look();
+    slots.requestIfDue();
     await after(0);
     unsent = 20;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(49)).toBe(1);
     grant = () => 8;
     isWanted = true;
     expect(await after(1)).toBe(2);
     expect(asked.at(-1)).toMatchObject({ wants: 40, inFlight: 20 });
     inFlight = 10;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(50)).toBe(3);
     expect(asked.at(-1)).toMatchObject({ wants: 30, inFlight: 10 });
     expect(await after(249)).toBe(3);
@@ -212,7 +212,7 @@ describe('SlotLeases', () => {
   it('lets nothing be sent before the first answer, unless there is none', async () => {
     expect(slots.isAsking('m')).toBe(true);
     isAway = true;
-    slots.look();
+    slots.requestIfDue();
     await after(0);
     expect(slots.isAsking('m')).toBe(false);
     isAway = false;
@@ -228,20 +228,20 @@ describe('SlotLeases', () => {
 
   it('sends no requests without peers or without work', async () => {
     shared = [];
-    slots.look();
+    slots.requestIfDue();
     expect(await after(10_000)).toBe(0);
     shared = ['m'];
     unsent = 0;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(10_000)).toBe(0);
     unsent = 5;
     limit = 0;
-    slots.look();
+    slots.requestIfDue();
     expect(await after(10_000)).toBe(0);
   });
 
   it('keeps its slots during a database outage until they lapse', async () => {
-    slots.look();
+    slots.requestIfDue();
     await after(0);
     isAway = true;
     await after(2_999);
@@ -256,7 +256,7 @@ describe('SlotLeases', () => {
   });
 
   it('has nothing once that has run out while the database is silent, and takes no answer that comes too late', async () => {
-    slots.look();
+    slots.requestIfDue();
     await after(0);
     const { promise, resolve } = Promise.withResolvers<void>();
     answer = promise;

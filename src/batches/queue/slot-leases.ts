@@ -70,7 +70,7 @@ export class SlotLeases {
   }
 
   /** Requests slots if it is time, at once for models without a lease. Called whenever lines were claimed or have ended. */
-  look(): void {
+  requestIfDue(): void {
     if (this.#isRequesting || this.#stopped) return;
     const models = this.#models();
     if (models.length === 0 && this.#leased.size === 0) return;
@@ -143,14 +143,14 @@ export class SlotLeases {
   }
 
   #schedule(at: number): void {
-    // Every line calls `look`, mostly with the same result.
+    // Every line calls `requestIfDue`, mostly with the same result.
     if (at === this.#dueAt) return;
     const { clock } = this.#deps;
     this.#timer?.cancel();
     this.#dueAt = at;
     this.#timer = clock.after(at - clock.monotonic(), () => {
       this.#dueAt = null;
-      this.look();
+      this.requestIfDue();
     });
   }
 
@@ -175,7 +175,7 @@ export class SlotLeases {
     }
     if (this.#stopped) return;
     onRoom();
-    this.look();
+    this.requestIfDue();
   }
 
   #toRequests(models: readonly string[]): Record<string, SlotLeaseRequest> {

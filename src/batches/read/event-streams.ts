@@ -1,10 +1,9 @@
 import type { Timer } from '../../base/clock.ts';
-import { unlessAborted } from '../../base/on-abort.ts';
+import { newEvent, unlessAborted } from '../../base/on-abort.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { type ApiError, notFound } from '../../core/errors.ts';
+import { type ApiError, notFound, shuttingDown } from '../../core/errors.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchContext } from '../batch-context.ts';
-import { newChange, shuttingDown } from './next-change.ts';
 
 /** Interval between two reads of a followed batch. */
 const readMs = 1_000;
@@ -64,7 +63,7 @@ export class BatchEventStreams {
   #join(batchId: string): Followed {
     let followed = this.#followed.get(batchId);
     if (!followed) {
-      followed = { followers: 0, latest: undefined, change: newChange(), timer: undefined };
+      followed = { followers: 0, latest: undefined, change: newEvent(), timer: undefined };
       this.#followed.set(batchId, followed);
       void this.#read(batchId, followed);
     }
@@ -80,7 +79,7 @@ export class BatchEventStreams {
       if (!followed.latest || stateOf(view) !== stateOf(followed.latest)) {
         followed.latest = view;
         followed.change.resolve();
-        followed.change = newChange();
+        followed.change = newEvent();
       }
       if (isFinal(view.batch.status)) return;
     } catch (error) {

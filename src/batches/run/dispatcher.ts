@@ -24,7 +24,7 @@ export interface DispatcherDeps extends BatchContext {
   throughput: Throughput;
   recentRuns: RecentRuns;
   affinity: PrefixAffinity;
-  slots: Pick<SlotLeases, 'look' | 'isAsking'>;
+  slots: Pick<SlotLeases, 'requestIfDue' | 'isAsking'>;
   recorder: Recorder;
   backoff: Pick<BatchBackoff, 'add'>;
   /** False while no lines may be sent; lines in flight go on. */
@@ -59,7 +59,7 @@ export class Dispatcher {
       if (!slots.isAsking(model)) this.#send(model, demand.room(model));
       if (demand.wants(model)) fetch();
     }
-    slots.look();
+    slots.requestIfDue();
   }
 
   #send(model: string, room: number): void {
@@ -101,10 +101,10 @@ export class Dispatcher {
     if (shouldWait && demand.wants(model)) return false;
     const line = work.send(claimed);
     if (!line) return false;
-    const settle = times.charge(claimed.batch, tokensPerLine(claimed.chunk), isAhead);
+    const correctCharge = times.charge(claimed.batch, tokensPerLine(claimed.chunk), isAhead);
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
-    this.#start(line, settle);
+    this.#start(line, correctCharge);
     return true;
   }
 
@@ -114,13 +114,13 @@ export class Dispatcher {
     for (let line = work.send(claimed); line; line = work.send(claimed)) this.#start(line, () => {});
   }
 
-  #start(line: ClaimedLine, settle: SentLine['settle']): void {
+  #start(line: ClaimedLine, correctCharge: SentLine['correctCharge']): void {
     const { demand, budgets, throughput, recentRuns } = this.#deps;
     const { chunk, model, batch } = line.claimed;
     throughput.sent(model);
     demand.starting.add(model, 1);
     const reservation = budgets.reserve(batch, () => estimatedLineCost(chunk, line.ref, batch));
-    void this.#runner.run({ line, reservation, settle }).finally(() => {
+    void this.#runner.run({ line, reservation, correctCharge }).finally(() => {
       reservation.release();
       throughput.landed(model);
       recentRuns.landed(batch.id);

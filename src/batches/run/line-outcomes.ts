@@ -26,7 +26,7 @@ export interface SentLine {
   /** Budget that it holds. */
   reservation: Reservation;
   /** Corrects the charge for its org's share to the tokens that it used. */
-  settle: (tokens: number) => void;
+  correctCharge: (tokens: number) => void;
 }
 
 /** Attempt under way. */
@@ -59,13 +59,13 @@ export class LineOutcomes {
   }
 
   answered(
-    { line, reservation, settle }: SentLine,
+    { line, reservation, correctCharge }: SentLine,
     request: BatchLine,
     answer: LineAnswer,
     begun: BegunAttempt,
   ): void {
     const { batch, chunk, model } = line.claimed;
-    settle(answer.usage.inputTokens + answer.usage.outputTokens);
+    correctCharge(answer.usage.inputTokens + answer.usage.outputTokens);
     const { made, failures } = line.attempts;
     const run = { ...this.#runOf(begun), ...(failures.length > 0 && { failures }) };
     // Charged under the name whose price the batch froze, even if the model is renamed.
@@ -90,13 +90,13 @@ export class LineOutcomes {
 
   failed(sent: SentLine, request: BatchLine, thrown: unknown, begun: BegunAttempt): void {
     const { work, capacity, clock, random, log, warmup } = this.#deps;
-    const { line, settle } = sent;
+    const { line, correctCharge } = sent;
     const { claimed, ref, attempts: before } = line;
     const { batch, chunk } = claimed;
     if (isStorageUnavailable(thrown)) return void this.unreadable(sent, thrown);
     warmup.failed(claimed.model, chunk.prefix);
     // The line was not served; it is charged again when it is sent again.
-    settle(0);
+    correctCharge(0);
     // The result of a cancelled request is recorded.
     if (line.state === 'cancelling') return this.#ended(line);
     if (batch.abort.signal.aborted) return work.withdraw(line);
@@ -132,11 +132,11 @@ export class LineOutcomes {
   }
 
   /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */
-  unreadable({ line, settle }: SentLine, error: unknown): Promise<void> {
+  unreadable({ line, correctCharge }: SentLine, error: unknown): Promise<void> {
     const { work, warmup, backoff } = this.#deps;
     const { model, chunk, batch } = line.claimed;
     warmup.failed(model, chunk.prefix);
-    settle(0);
+    correctCharge(0);
     work.withdraw(line);
     return backoff.add(batch.id, error, lostInputMessage(error));
   }

@@ -44,7 +44,7 @@ export class LineRunner {
 
   /** Makes one attempt; the line counts as starting until the engine counts it. */
   async run(sent: SentLine): Promise<void> {
-    const { demand, outcomes, inference, clock } = this.#deps;
+    const { demand, outcomes, inference, clock, tracer } = this.#deps;
     const { ref, claimed, attempts } = sent.line;
     const { chunk, model, batch } = claimed;
     const line = await claimed.input
@@ -66,7 +66,7 @@ export class LineRunner {
     if (!ready) return;
     const { orgId, weight, priced, expiresAt: deadline, isInteractive = false } = batch;
     const call = isGroup(batch.id) ? beginCall(sent.line) : null;
-    const trace = this.#traceFor();
+    const trace: CallTrace = tracer ? { span: tracer.beginLine() } : {};
     const begun = { sentAt, trace };
     const attempt = attempts.made + 1;
     const isRepeat = attempts !== noAttempts;
@@ -95,11 +95,6 @@ export class LineRunner {
       ready.leave();
       call?.end();
     }
-  }
-
-  #traceFor(): CallTrace {
-    const { tracer } = this.#deps;
-    return tracer ? { span: tracer.beginLine() } : {};
   }
 
   /** Logs an attempt, and records its span. */

@@ -1,9 +1,9 @@
-import { unlessAborted } from '../../base/on-abort.ts';
+import { newEvent, unlessAborted } from '../../base/on-abort.ts';
 import type { Batch } from '../../core/batch.ts';
+import { shuttingDown } from '../../core/errors.ts';
 import type { RemovedBatch } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchMatcher, MatchedState } from '../read/match.ts';
-import { newChange, shuttingDown } from '../read/next-change.ts';
 
 /** Batches whose last change is remembered. */
 const maxBatches = 2_000;
@@ -57,7 +57,7 @@ export class BatchChanges {
   #sequence = 0;
   /** Changes up to this one are forgotten. */
   #floor = 0;
-  #next = newChange();
+  #next = newEvent();
   #stopped = false;
   /** Last page by filter, which readers with the same filter share. */
   #pages = new Map<string, Page>();
@@ -146,7 +146,7 @@ export class BatchChanges {
     if (this.#changes.length > 2 * maxBatches) this.#trim();
     this.#pages.clear();
     this.#next.resolve();
-    this.#next = newChange();
+    this.#next = newEvent();
   }
 
   #add({ id, orgId }: RemovedBatch, view: BatchView | null, isNew: boolean): void {

@@ -62,7 +62,7 @@ export class BatchWatch {
     this.#poll = createPoll(
       deps.clock,
       readMs,
-      () => this.#rested(),
+      () => this.#readIfDue(),
       (error) => deps.log.warn({ err: error }, 'the open batches could not be read; trying again'),
     );
   }
@@ -89,7 +89,7 @@ export class BatchWatch {
     this.#followedUntil = this.#deps.clock.monotonic() + lingerMs;
   }
 
-  async #rested(): Promise<void> {
+  async #readIfDue(): Promise<void> {
     const { clock, changes } = this.#deps;
     if (changes.readers > 0) this.#follow();
     const begun = clock.monotonic();

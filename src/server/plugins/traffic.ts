@@ -10,7 +10,7 @@ import {
   toCallFields,
   roundToTenths,
 } from '../../core/call-trace.ts';
-import { ApiError } from '../../core/errors.ts';
+import { type ApiError, shuttingDown } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
 import { probes } from '../probes.ts';
@@ -57,7 +57,6 @@ const key = Symbol('tracked');
 type Carrier = IncomingMessage & { [key]?: TrackedRequest };
 
 const noWork = Promise.resolve();
-const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
 
 interface TrafficDeps {
   clock: Clock;
