@@ -24,7 +24,7 @@ import { prepareResponse } from '../wire/responses/answer/prepare-response.ts';
 import { type NativeEvent, NativeResponseStream } from '../wire/responses/answer/native-response.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
-import { createBackground } from './background.ts';
+import { createResponseMaintenance } from './maintenance.ts';
 import { createDurable, type DurableCall } from './durable.ts';
 import { createConversations } from './conversations.ts';
 import { createStoredChats } from './stored-chats.ts';
@@ -81,7 +81,12 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const { responses: store, conversations, chats } = deps.store;
   const maxBytes = limits.conversationBytes;
   const roomBytes = maxConversations * maxBytes;
-  const background = createBackground({ ...deps, store, otherStores: [conversations, chats], roomBytes });
+  const maintenance = createResponseMaintenance({
+    ...deps,
+    store,
+    otherStores: [conversations, chats],
+    roomBytes,
+  });
   const memoryRoom = {
     capacity: roomBytes,
     maxPerOwner: roomBytes / 4,
@@ -174,10 +179,10 @@ export function createResponses(deps: ResponsesDeps): Responses {
     ...deps,
     prepare,
     rowOf,
-    reserve: (orgId, bytes) => background.reserve(orgId, bytes),
-    stopping: background.stopping,
+    reserve: (orgId, bytes) => maintenance.reserve(orgId, bytes),
+    stopping: maintenance.stopping,
   });
-  const stored = createStoredResponses(context, { background, durable, requests: deps.requests });
+  const stored = createStoredResponses(context, { maintenance, durable, requests: deps.requests });
 
   async function startInBackground(
     body: JsonBody<ResponsesRequest>,
@@ -242,8 +247,8 @@ export function createResponses(deps: ResponsesDeps): Responses {
   return {
     conversations: createConversations(context),
     chats: createStoredChats(context),
-    start: () => background.start(),
-    stop: () => background.stop(),
+    start: () => maintenance.start(),
+    stop: () => maintenance.stop(),
     ...stored,
     open: ({ orgId }) => createSession(remembering, orgId, streamed),
 

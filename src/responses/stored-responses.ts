@@ -8,7 +8,7 @@ import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import { replayEvents } from '../wire/responses/stream/replay.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import type { DurableRequests } from '../batches/requests/durable-requests.ts';
-import type { Background } from './background.ts';
+import type { ResponseMaintenance } from './maintenance.ts';
 import type { Durable } from './durable.ts';
 import { createItemReader, referencesIn } from './stored-items.ts';
 import type { ResponsesContext } from './context.ts';
@@ -19,15 +19,15 @@ import { toBody, toTexts } from './stored-body.ts';
 export function createStoredResponses(
   { store: { responses: store }, clock, memory }: ResponsesContext,
   {
-    background,
+    maintenance,
     durable,
     requests,
-  }: { background: Background; durable: Durable; requests: Pick<DurableRequests, 'cancel'> },
+  }: { maintenance: ResponseMaintenance; durable: Durable; requests: Pick<DurableRequests, 'cancel'> },
 ): Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'> {
   async function find(caller: Caller, id: string): Promise<ResponseWithoutInput> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
-    return background.failIfAbandoned(found);
+    return maintenance.failIfAbandoned(found);
   }
 
   /** Ends an unfinished response; false if it has ended meanwhile. */
@@ -53,7 +53,7 @@ export function createStoredResponses(
       while (row.aliveUntil !== null && !signal.aborted) {
         // Frees the texts while waiting.
         row = { ...row, body: '', output: '' };
-        await (row.requestId === null ? background.pause(signal) : durable.ended(row.requestId, signal));
+        await (row.requestId === null ? maintenance.pause(signal) : durable.ended(row.requestId, signal));
         row = await find(caller, id);
       }
       if (row.aliveUntil !== null) return;

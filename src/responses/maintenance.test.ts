@@ -5,24 +5,24 @@ import type { StoredResponse } from '../core/response.ts';
 import { type MemoryStore, createMemoryStore } from '../../test/support/memory-store.ts';
 import { newResponse } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
-import { type Background, createBackground } from './background.ts';
+import { createResponseMaintenance, type ResponseMaintenance } from './maintenance.ts';
 
 const clock = createManualClock();
 const leaseMs = 60_000;
 let memory: MemoryStore;
-const started: Background[] = [];
+const started: ResponseMaintenance[] = [];
 
 beforeEach(async () => {
   memory = createMemoryStore({ clock });
   await memory.start();
 });
 afterEach(async () => {
-  for (const background of started.splice(0)) await background.stop();
+  for (const maintenance of started.splice(0)) await maintenance.stop();
   await memory.stop();
 });
 
-async function start(exclusive = false): Promise<Background> {
-  const background = createBackground({
+async function start(exclusive = false): Promise<ResponseMaintenance> {
+  const maintenance = createResponseMaintenance({
     store: memory.responses,
     otherStores: [],
     clock,
@@ -30,9 +30,9 @@ async function start(exclusive = false): Promise<Background> {
     exclusive,
     roomBytes: 8_000,
   });
-  started.push(background);
-  await background.start();
-  return background;
+  started.push(maintenance);
+  await maintenance.start();
+  return maintenance;
 }
 
 let count = 0;
@@ -67,12 +67,12 @@ const rowOf = (id: string) => memory.responses.get('org_a', id, 0);
 
 describe('a response that a process of an earlier version makes', () => {
   it('has failed once its process was silent for too long, whoever looks first', async () => {
-    const background = await start();
+    const maintenance = await start();
     const begun = await begin();
     await clock.advance(leaseMs - 1);
-    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
+    expect((await maintenance.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
     await clock.advance(1);
-    const seen = await background.failIfAbandoned((await rowOf(begun.id))!);
+    const seen = await maintenance.failIfAbandoned((await rowOf(begun.id))!);
     expect(seen).toMatchObject({ status: 'failed', aliveUntil: null });
     expect(JSON.parse(seen.body)).toMatchObject({
       status: 'failed',
@@ -90,15 +90,15 @@ describe('a response that a process of an earlier version makes', () => {
   });
 
   it('is refused when an org or all of them have too many, or too large ones', async () => {
-    const background = await start();
-    const leaves = Array.from({ length: 500 }, () => background.reserve('org_a', 1));
-    expect(() => background.reserve('org_a', 1)).toThrow(/Too many background responses/);
-    leaves.push(background.reserve('org_b', 3_000));
-    expect(() => background.reserve('org_b', 1_001)).toThrow(/Too many background responses/);
-    leaves.push(background.reserve('org_c', 1_000));
-    expect(() => background.reserve('org_d', 1)).toThrow(/Too many background responses/);
+    const maintenance = await start();
+    const leaves = Array.from({ length: 500 }, () => maintenance.reserve('org_a', 1));
+    expect(() => maintenance.reserve('org_a', 1)).toThrow(/Too many background responses/);
+    leaves.push(maintenance.reserve('org_b', 3_000));
+    expect(() => maintenance.reserve('org_b', 1_001)).toThrow(/Too many background responses/);
+    leaves.push(maintenance.reserve('org_c', 1_000));
+    expect(() => maintenance.reserve('org_d', 1)).toThrow(/Too many background responses/);
     for (const leave of leaves) leave();
-    expect(() => background.reserve('org_d', 1)).not.toThrow();
+    expect(() => maintenance.reserve('org_d', 1)).not.toThrow();
   });
 });
 

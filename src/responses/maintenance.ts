@@ -14,7 +14,7 @@ const sweepRows = 100;
 const abandonedRows = 10;
 const maxRuns = 1_000;
 
-export interface BackgroundDeps {
+export interface ResponseMaintenanceDeps {
   store: ResponseStore;
   /** Other stores whose rows expire. */
   otherStores: readonly Pick<ResponseStore, 'removeExpired'>[];
@@ -26,13 +26,13 @@ export interface BackgroundDeps {
   roomBytes: number;
 }
 
-export type Background = ReturnType<typeof createBackground>;
+export type ResponseMaintenance = ReturnType<typeof createResponseMaintenance>;
 
 /**
  * Maintains stored responses, and limits the memory of those that run in the background. Processes of earlier versions made these
  * themselves, under a lease; a response whose lease has lapsed has failed.
  */
-export function createBackground(deps: BackgroundDeps) {
+export function createResponseMaintenance(deps: ResponseMaintenanceDeps) {
   const { store, otherStores, clock, log, exclusive, roomBytes } = deps;
   const time = createTimeBounds(clock);
   const full = () =>
@@ -40,7 +40,7 @@ export function createBackground(deps: BackgroundDeps) {
   const limits = { capacity: roomBytes, maxPerOwner: roomBytes / 2, maxWaiting: 0 };
   const room = createFairGate({ ...limits, fullError: full });
   const stopping = new AbortController();
-  let maintenance: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
 
   async function failAbandoned(now: number): Promise<void> {
     for (;;) {
@@ -98,12 +98,12 @@ export function createBackground(deps: BackgroundDeps) {
 
     async start() {
       await failAbandoned(exclusive ? Number.MAX_SAFE_INTEGER : time.earliest());
-      maintenance ??= maintain();
+      running ??= maintain();
     },
 
     async stop() {
       stopping.abort(new ApiError('shutting_down', 'The server is shutting down.'));
-      await maintenance;
+      await running;
     },
   };
 }
