@@ -1,18 +1,27 @@
-// node bench/curve.ts URL MODEL [tokens] [counts]: measures the throughput of a server by the number of requests at once, for a curve
-// in test/support/batching-curves.ts. URL ends in /v1; counts are separated by commas. Each count is kept for nine seconds, of which the last six count.
+// node bench/curve.ts URL MODEL [tokens] [counts] [seconds]: measures the throughput of a server by the number of requests at once,
+// for a curve in test/support/batching-curves.ts. URL ends in /v1; counts are separated by commas.
+// Each count is measured from the end of its first round of answers, for 20 s and three more rounds at least.
 import { Agent, request } from 'undici';
 import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 
-const [url, model, tokens = '96', counts = '1,2,4,8,16,32,64,128'] = process.argv.slice(2);
-const measuredMs = 6_000;
+const [url, model, tokens = '96', counts = '1,2,4,8,16,32,64,128', seconds = '20'] = process.argv.slice(2);
+const least = { ms: 1_000 * Number(seconds), rounds: 3 };
 const dispatcher = new Agent({ connections: 1024, headersTimeout: 0, bodyTimeout: 0 });
 let sent = 0;
 
-/** Tokens of an answer. */
-async function answer(): Promise<number> {
+interface Answer {
+  at: number;
+  ms: number;
+  prompt: number;
+  tokens: number;
+}
+
+/** @param sentences length of the prompt */
+async function answer(sentences: number, most: number, signal?: AbortSignal): Promise<Answer> {
+  const from = performance.now();
   // No prompt twice, so that no cache answers.
-  const content = `${++sent}: ${'The harbour master keeps two ledgers. '.repeat(10)}`;
+  const content = `${++sent}: ${'The harbour master keeps two ledgers. '.repeat(sentences)}`;
   const { statusCode, body } = await request(`${url}/chat/completions`, {
     dispatcher,
     method: 'POST',
@@ -20,38 +29,66 @@ async function answer(): Promise<number> {
     body: JSON.stringify({
       model,
       messages: [{ role: 'user', content }],
-      max_tokens: Number(tokens),
+      max_tokens: most,
       ignore_eos: true,
     }),
+    ...(signal && { signal }),
   });
   if (statusCode !== 200) throw new Error(`${statusCode}: ${await body.text()}`);
-  const { usage } = (await body.json()) as { usage: { completion_tokens: number } };
-  return usage.completion_tokens;
+  const { usage } = (await body.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
+  const at = performance.now();
+  return { at, ms: at - from, prompt: usage.prompt_tokens, tokens: usage.completion_tokens };
+}
+
+/** Milliseconds to read a token of a prompt: what longer prompts take more, with one request at a time. */
+async function measureReading() {
+  const medianOf = async (sentences: number) => {
+    const all: Answer[] = [];
+    for (let at = 0; at < 9; at++) all.push(await answer(sentences, 1));
+    return { ms: median(all.map(({ ms }) => ms)), prompt: median(all.map(({ prompt }) => prompt)) };
+  };
+  const [short, long] = [await medianOf(1), await medianOf(40)];
+  return { readMs: Number(((long.ms - short.ms) / (long.prompt - short.prompt)).toFixed(3)) };
 }
 
 async function measure(count: number) {
-  const answers: { ms: number; tokens: number; at: number }[] = [];
-  const from = performance.now();
-  const until = from + 1.5 * measuredMs;
+  const answers: Answer[] = [];
+  const stop = new AbortController();
+  /** From the end of the first round. */
+  let from: number | null = null;
+  let ended = 0;
   const client = async () => {
-    while (performance.now() < until) {
-      const at = performance.now();
-      const made = await answer();
-      answers.push({ ms: performance.now() - at, tokens: made, at: performance.now() });
+    while (!stop.signal.aborted) {
+      // Lengths differ by a third, so that answers do not end together.
+      const most = Math.round(Number(tokens) * (2 / 3 + (2 / 3) * Math.random()));
+      const made = await answer(10, most, stop.signal);
+      if (from === null && ++ended >= count) from = made.at;
+      else if (from !== null) answers.push(made);
+      const enough = from !== null && made.at - from >= least.ms && answers.length >= least.rounds * count;
+      if (enough) stop.abort();
     }
   };
-  await Promise.all(Array.from({ length: count }, client));
-  // Full load: without the answers of the first third, and those after the end.
-  const full = answers.filter(({ at }) => at > from + measuredMs / 2 && at <= until);
-  const made = full.reduce((sum, one) => sum + one.tokens, 0);
+  const clients = Array.from({ length: count }, () =>
+    client().catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+    }),
+  );
+  await Promise.all(clients);
+  const span = answers.at(-1)!.at - from!;
+  const sum = (what: 'prompt' | 'tokens') => answers.reduce((total, one) => total + one[what], 0);
   return {
     requests: count,
-    tokensPerSecond: Math.round((1000 * made) / measuredMs),
-    medianSeconds: Number((median(full.map(({ ms }) => ms)) / 1000).toFixed(2)),
-    tokens: Math.round(made / full.length),
+    tokensPerSecond: Number(((1_000 * sum('tokens')) / span).toFixed(1)),
+    medianSeconds: Number((median(answers.map(({ ms }) => ms)) / 1_000).toFixed(2)),
+    tokens: Math.round(sum('tokens') / answers.length),
+    promptTokens: Math.round(sum('prompt') / answers.length),
+    answers: answers.length,
+    seconds: Math.round(span / 1_000),
     load: loadAverage(),
   };
 }
 
+await answer(10, 16);
+console.log(JSON.stringify(await measureReading()));
 for (const count of counts.split(',').map(Number)) console.log(JSON.stringify(await measure(count)));
 process.exit(0);

@@ -1,4 +1,10 @@
-import { h200, largeGpu, processor } from '../test/support/batching-curves.ts';
+import {
+  h200,
+  largeGpu,
+  llamaServerProcessor,
+  processor,
+  vllmProcessor,
+} from '../test/support/batching-curves.ts';
 import type { BatchingCurve } from '../test/support/batching-server.ts';
 import {
   createWorld,
@@ -16,11 +22,14 @@ interface Server {
   curve: BatchingCurve;
   /** Numbers of requests at once, of which the best is the baseline. */
   fixed: number[];
+  /** Measured, and searched by Offpeak. */
+  hasGoal?: true;
 }
 
-/** Estimates, not measured: more memory for caches, and a processor that reads prompts slowly. */
 const servers: Server[] = [
-  { name: 'GPU, best at 64', curve: h200, fixed: [56, 60, 64, 68, 72, 80] },
+  { name: 'vLLM on an H200', curve: h200, fixed: [56, 60, 64, 68, 72, 80], hasGoal: true },
+  { name: 'vLLM on 2 cores', curve: vllmProcessor, fixed: [32, 48, 64, 96, 128], hasGoal: true },
+  { name: 'llama-server on 2 cores', curve: llamaServerProcessor, fixed: [8, 56, 64, 72] },
   { name: 'large GPU, best at 256', curve: largeGpu, fixed: [128, 192, 256, 288, 320] },
   { name: 'processor, best at 16', curve: processor, fixed: [12, 14, 16, 20, 24] },
 ];
@@ -43,8 +52,7 @@ export const ramp: Workload = {
   async run(): Promise<Report> {
     const figures: Report['figures'] = [];
     for (const server of servers) {
-      const hasGoal = server.curve === h200;
-      for (const { name, count, tokens, atLeast } of hasGoal
+      for (const { name, count, tokens, atLeast } of server.hasGoal
         ? loads
         : loads.filter((load) => load.count * load.tokens <= 120_000)) {
         const lines = linesOf(count, tokens);
@@ -56,9 +64,9 @@ export const ramp: Workload = {
         const restarted = await runDiscovered(again, lines);
         const of = (what: string) => `${server.name}, ${name}: ${what}`;
         figures.push(
-          { name: of('first batch'), value: best / runs[0]!, ...(hasGoal && { atLeast }) },
-          { name: of('second batch'), value: best / runs[1]!, ...(hasGoal && { atLeast: 0.98 }) },
-          { name: of('after a restart'), value: best / restarted, ...(hasGoal && { atLeast: 0.95 }) },
+          { name: of('first batch'), value: best / runs[0]!, ...(server.hasGoal && { atLeast }) },
+          { name: of('second batch'), value: best / runs[1]!, ...(server.hasGoal && { atLeast: 0.98 }) },
+          { name: of('after a restart'), value: best / restarted, ...(server.hasGoal && { atLeast: 0.95 }) },
         );
         for (const [by, create] of Object.entries(textbook))
           figures.push({
@@ -70,7 +78,9 @@ export const ramp: Workload = {
     return {
       figures,
       notes: [
-        'The code is that of the pool; the server and the clock are simulated, so the figures are the same on every machine. The first server has the figures of one H200 with a model of a billion parameters; the others are estimates.',
+        'The code is that of the pool; the server and the clock are simulated, so the figures are the same on every machine. The first three servers were measured: vLLM on one H200 with a model of a billion parameters, and vLLM and llama-server on two cores with one of 53 million, where answers take about ten times as long; the others are estimates.',
+        'llama-server reports its slots, so Offpeak searches no limit for it; here it does, as behind a gateway that hides them. Its throughput has two peaks, at 8 and at 64 of its 64 slots, and the search stays at the first.',
+        'On two cores, vLLM gains 8 % from 25 to 64 requests at once. The search ends before, because less than a third of the additional requests show as throughput.',
         'Vegas, Gradient2 and AIMD are in support/textbook-limits.ts, and start with 8 requests as the pool does.',
       ],
     };

@@ -73,9 +73,16 @@ export function createBatchingServer(clock: Clock, initial: BatchingCurve) {
     /** Resolves when the answer is complete. Rejects with the reason of an abort. */
     run: (request: BatchingRequest) =>
       new Promise<void>((resolve, reject) => {
-        const end = (error?: unknown) => (error === undefined ? resolve() : reject(error));
+        const { signal } = request;
+        const abort = () => leave(job, signal.reason);
+        const end = (error?: unknown) => {
+          // Many requests may share a signal.
+          signal.removeEventListener('abort', abort);
+          if (error === undefined) resolve();
+          else reject(error);
+        };
         const job: Job = { ...request, unread: request.prompt, made: 0, end };
-        request.signal.addEventListener('abort', () => leave(job, request.signal.reason));
+        signal.addEventListener('abort', abort);
         queue.push(job);
         // Requests of the same moment join the same step.
         if (stepEnds === null) {
