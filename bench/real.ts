@@ -1,6 +1,6 @@
 // node bench/real.ts --unbound URL MODEL AT_ONCE [lines]: runs a whole Offpeak with an unknown limit before a real server. URL ends
 // in /v1; AT_ONCE is the number of requests at once with the highest throughput of curve.ts. Prints the throughput of the lines sent to
-// the server itself and as a batch, then the seconds of single chats alone and beside a batch with `max_slowdown`.
+// the server itself and as a batch, then the seconds of single chats alone and alongside a batch with `max_slowdown`.
 import { Agent, request } from 'undici';
 import { loadConfig } from '../src/config.ts';
 import { multipart } from './support/batch-file.ts';
