@@ -581,6 +581,11 @@ describe('what is wrong', () => {
     ['no engine', 'models: [ { id: a } ]\n', 'models[0]: needs an engine'],
     ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
     ['no models', 'models: []\n', 'models: must name at least one model'],
+    [
+      'models that are commented out',
+      'models:\n#  - id: m\n',
+      'offpeak.yaml:1: models: must name at least one model. Leave models out for the built-in model.',
+    ],
     ['a model for nothing', model('    serves: []\n'), 'models[0].serves: must name at least one capability'],
     [
       'a context in words',

@@ -60,6 +60,10 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     check.problems.push({ file: path, line: null, message: 'the configuration file is empty', hint: null });
   const context: ConfigContext = { check, cwd, base: dirname(path), exists };
   const file = check.object(root, configKeys.root);
+  // Where all entries are commented out, the built-in model would answer requests that are meant for them.
+  const listed = root?.value instanceof Map ? root.value.get('models') : undefined;
+  if (listed?.value === null)
+    check.fail(listed, 'must name at least one model', 'Leave models out for the built-in model.');
   const server = check.object(file.server, configKeys.server);
   const variable = (name: keyof typeof environmentKeys, inFile: SourceValue | undefined) =>
     outside(name, env[name]) ?? inFile;
