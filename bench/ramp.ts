@@ -80,7 +80,7 @@ export const ramp: Workload = {
       notes: [
         'The code is that of the pool; the server and the clock are simulated, so the figures are the same on every machine. The first three servers were measured: vLLM on one H200 with a model of a billion parameters, and vLLM and llama-server on two cores with one of 53 million, where answers take about ten times as long; the others are estimates.',
         'llama-server reports its slots, so Offpeak searches no limit for it; here it does, as behind a gateway that hides them. Its throughput has two peaks, at 8 and at 64 of its 64 slots, and the search stays at the first.',
-        'On two cores, vLLM gains 8 % from 25 to 64 requests at once. The search ends before, because less than a third of the additional requests show as throughput.',
+        'On two cores, the throughput of vLLM rises slowly, by 8 % from 25 to 64 requests at once, and the search ends near 30.',
         'Vegas, Gradient2 and AIMD are in support/textbook-limits.ts, and start with 8 requests as the pool does.',
       ],
     };

@@ -61,7 +61,7 @@ export const slowdown: Workload = {
         'The code is that of the pool and of the admission of lines; the server and the clock are simulated, so the figures are the same on every machine. The speeds were measured: vLLM on one H200 with a model of a billion parameters, and vLLM and llama-server on two cores with one of 53 million.',
         `Chats arrive at random, about ${servers.map(({ name, perSecond }) => `${perSecond} a second (${name})`).join(', ')} while there are any; the first ones after a silence count as the others. Lines run for ${warmUpMs / 1000} s before, in which the number of requests and the slowdown by them are found.`,
         'On the H200, lines of 96, 400 and 900 tokens take about 2, 10 and 20 s.',
-        'On two cores, reading a prompt of 140 tokens takes as long as several steps, and lines that return are read again: while the server reads them, chats get no tokens, and the pace of answers does not show it. With free reading, the p99 of vLLM is 1.20 to 1.36 in the first two rows.',
+        'On two cores, reading a prompt of 140 tokens takes as long as several steps, and lines that return are read again: while the server reads them, chats get no tokens, and the pace of answers does not show it. When all lines returned at once, the p99 of vLLM was 1.3 to 2.0, and that of llama-server 1.7 to 2.1.',
         'A line that gives way loses its work: where chats come back within the time of a few lines, that costs the most.',
       ],
     };

@@ -1,4 +1,4 @@
-import { best, compare, highestKnee, knee, neededGain, type Throughput } from './throughput.ts';
+import { best, compare, highestKnee, knee, type Throughput } from './throughput.ts';
 
 export type Phase =
   /** Raises the limit while that raises throughput; `low` is the last limit that did. */
@@ -57,8 +57,8 @@ export interface Measured {
  * the best one, and size of a trial. Overshooting costs little with canaries, which show it at once.
  */
 const settings = {
-  answers: { free: 1.4, room: (slots: number) => (slots * 9) / 8, times: 1, trial: 1 / 8 },
-  canary: { free: 2, room: (slots: number) => slots + 1, times: 3, trial: 1 / 16 },
+  answers: { free: 1.4, room: (slots: number) => (slots * 9) / 8, times: 1, trial: 1 / 8, minGain: 0.33 },
+  canary: { free: 2, room: (slots: number) => slots + 1, times: 3, trial: 1 / 16, minGain: 0.1 },
 } as const;
 /** Factors of a climb: the first, the others, those near the best limit, and the first one down from there; `big` needs care. */
 const climb = { first: 3, usual: 1.4, min: 1.08, careful: 9 / 8, check: 7 / 8, big: 2 } as const;
@@ -100,7 +100,7 @@ function judgeClimb(phase: Phase & { kind: 'climb' }, measured: Measured, findin
   let isSlowed = isCareful;
   if (low) {
     const { gain, more, doubt } = compare(low, seen);
-    const needed = neededGain(more);
+    const needed = neededGain(more, findings);
     // Stopping too early costs more than one step too many.
     const hope = isCareful ? 0 : doubt;
     const isGain = gain + hope >= needed;
@@ -136,7 +136,7 @@ function judgeSettled(high: Throughput, measured: Measured, findings: Findings):
   const { limit, seen, ceiling } = measured;
   if (findings.isCareful && measured.times < settings[findings.source ?? 'answers'].times) return 'more';
   const { gain, more, doubt } = compare(seen, high);
-  const needed = neededGain(more);
+  const needed = neededGain(more, findings);
   if (more > climb.min) {
     if (isUnclear(measured, gain - needed, doubt)) return 'more';
     // The climb was stopped by chance.
@@ -180,9 +180,9 @@ function judgeTrial(trial: Phase & { kind: 'trial' }, measured: Measured, findin
   const { trial: by } = settings[findings.source ?? 'answers'];
   const isUp = limit > held;
   const { gain, more, doubt } = compare(known, seen);
-  if (isUnclear(measured, gain - (isUp ? neededGain(more) : minKept), doubt)) return 'more';
+  if (isUnclear(measured, gain - (isUp ? neededGain(more, findings) : minKept), doubt)) return 'more';
   const isKept = isUp
-    ? gain >= neededGain(more) + doubt / 2
+    ? gain >= neededGain(more, findings) + doubt / 2
     : gain >= minKept && gain - doubt > (1 + more) / 2;
   findings.holdFor = isKept ? 1 : Math.min(maxHold, findings.holdFor * 2);
   findings.isNextUp = isKept === isUp;
@@ -198,4 +198,9 @@ function judgeTrial(trial: Phase & { kind: 'trial' }, measured: Measured, findin
 /** True where more measurements may change the verdict. @param excess gain above the one needed */
 function isUnclear(measured: Measured, excess: number, doubt: number): boolean {
   return measured.times < times.max && Math.abs(excess) < significance * doubt;
+}
+
+/** Gain of throughput that makes more requests worth it. */
+function neededGain(more: number, { source }: Findings): number {
+  return 1 + settings[source ?? 'answers'].minGain * (more - 1);
 }

@@ -37,8 +37,6 @@ const mixedSpread = 0.4;
 const quantile = 0.3;
 /** Correction for samples this small, which underestimate their own spread, and the size from which every kind of answer is included. */
 const samples = { small: 4, representative: 64 } as const;
-/** Share of the additional requests that must show as additional throughput. */
-const minGain = 0.33;
 
 /** @param answers at least one */
 export function throughputOf(answers: readonly MeasuredAnswer[]): Throughput {
@@ -95,11 +93,6 @@ export function compare(from: Throughput, to: Throughput) {
   const own = by === 'mean' && from.spread < to.spread ? from.spread / to.spread : 1;
   const doubt = more * change * Math.hypot(from[by].error, to[by].error * own);
   return { more, change, gain: more * change, doubt };
-}
-
-/** Gain that makes more requests worth it. */
-export function neededGain(more: number): number {
-  return 1 + minGain * (more - 1);
 }
 
 /** Number of requests at which throughput stops growing: from `low` on in proportion, up to that of `high`. */

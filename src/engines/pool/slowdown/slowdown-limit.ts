@@ -51,6 +51,11 @@ const canaryWeight = 4;
 const initialLineMs = 2_000;
 /** Interval at which answers change the limit, because computing it takes as long as counting some answers. */
 const estimateMs = 100;
+/**
+ * Steps in which lines return, and milliseconds between them. While a server reads the prompts of many lines, which takes
+ * seconds on a processor, an interactive request that arrives gets no token.
+ */
+const returns = { steps: 16, everyMs: 250 } as const;
 /** Weight of the newest answer in the mean time of a line. */
 const newestWeight = 1 / 16;
 
@@ -77,6 +82,10 @@ export class SlowdownLimit {
   #silentSince: number | null = null;
   /** Runs from the last interactive request until lines return. */
   #release: Timer | null = null;
+  /** Runs until the next of them may return. */
+  #returns: Timer | null = null;
+  /** Most lines while they return; `Infinity` once all have. */
+  #returning = Infinity;
   /** True once the present interactive requests kept lines back, and the monotonic milliseconds until which earlier ones did. */
   #isKeeping = false;
   #keptUntil = -Infinity;
@@ -126,7 +135,7 @@ export class SlowdownLimit {
 
   /** True if another line may be sent. */
   get hasRoom(): boolean {
-    return !this.#isPresent || this.#lines < this.#maxOwnLines;
+    return this.#lines < (this.#isPresent ? this.#maxOwnLines : this.#returning);
   }
 
   /** True while interactive requests keep lines back. */
@@ -185,6 +194,8 @@ export class SlowdownLimit {
     this.#silentSince = null;
     this.#release?.cancel();
     this.#release = null;
+    this.#returns?.cancel();
+    this.#returning = Infinity;
     this.#makeRoom(isFirst ? 0 : slack);
   }
 
@@ -243,6 +254,7 @@ export class SlowdownLimit {
 
   stop(): void {
     this.#release?.cancel();
+    this.#returns?.cancel();
   }
 
   #countLoad(): number {
@@ -257,10 +269,23 @@ export class SlowdownLimit {
     this.#silentSince = clock.monotonic();
     this.#release = clock.after(this.#silences.holdMs(this.#lineMs), () => {
       this.#release = null;
-      if (this.#isKeeping) this.#keptUntil = clock.monotonic();
-      this.#isKeeping = false;
+      if (this.#isKeeping) return this.#return(this.#lines);
       onRoom();
     });
+  }
+
+  /** Lets the next lines return. */
+  #return(from: number): void {
+    const { clock, limit, onRoom } = this.#options;
+    const to = from + Math.ceil(limit() / returns.steps);
+    const isLast = to >= limit();
+    this.#returning = isLast ? Infinity : to;
+    this.#returns = isLast ? null : clock.after(returns.everyMs, () => this.#return(to));
+    if (isLast) {
+      this.#isKeeping = false;
+      this.#keptUntil = clock.monotonic();
+    }
+    onRoom();
   }
 
   /** Makes the newest lines above the limit give way. */
