@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 python3 -m venv venv
-venv/bin/pip install --quiet --only-binary :all: inspect-ai==0.3.285 openai==3.54.0
+venv/bin/pip install --quiet --only-binary :all: inspect-ai==0.3.285 openai==3.57.0
 cat >lose.py <<'PYTHON'
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -7,14 +7,14 @@ export const batchPrograms: readonly Program[] = [
     script: 'batches/ai-sdk.mjs',
     packages: { ai: '7.0.173', '@ai-sdk/openai': '4.0.118', '@ai-sdk/anthropic': '4.0.105', zod: '4.6.7' },
   },
-  { name: 'openai for JavaScript', script: 'batches/openai.mjs', packages: { openai: '7.57.0' } },
-  { name: 'openai for Python', script: 'batches/openai_cells.py', packages: { openai: '3.54.0' } },
+  { name: 'openai for JavaScript', script: 'batches/openai.mjs', packages: { openai: '7.59.0' } },
+  { name: 'openai for Python', script: 'batches/openai_cells.py', packages: { openai: '3.57.0' } },
   {
     name: 'anthropic for JavaScript',
     script: 'batches/anthropic.mjs',
-    packages: { '@anthropic-ai/sdk': '1.12.0' },
+    packages: { '@anthropic-ai/sdk': '1.14.0' },
   },
-  { name: 'anthropic for Python', script: 'batches/anthropic_cells.py', packages: { anthropic: '2.12.0' } },
+  { name: 'anthropic for Python', script: 'batches/anthropic_cells.py', packages: { anthropic: '2.14.0' } },
   {
     name: 'openai-go',
     script: 'batches/openai.go',
@@ -84,7 +84,7 @@ export const batchPrograms: readonly Program[] = [
   {
     name: 'inspect_ai',
     script: 'batches/inspect_cells.py',
-    packages: { 'inspect-ai': '0.3.285', openai: '3.54.0', anthropic: '2.12.0' },
+    packages: { 'inspect-ai': '0.3.285', openai: '3.57.0', anthropic: '2.14.0' },
   },
   { name: 'curator', script: 'batches/curator_cells.py', packages: { 'bespokelabs-curator': '0.1.31' } },
   { name: 'autobatcher', script: 'batches/autobatcher_cells.py', packages: { autobatcher: '0.12.0' } },

@@ -13,7 +13,7 @@ export interface Program {
   checkout?: { variable: string; file: string; version?: string };
 }
 
-export const packageCutoff = '2026-11-22';
+export const packageCutoff = '2026-11-25';
 
 export const programs: readonly Program[] = [
   {
@@ -62,7 +62,7 @@ export const programs: readonly Program[] = [
   {
     name: 'OpenAI Agents for JavaScript',
     script: 'openai-agents.mjs',
-    packages: { '@openai/agents': '0.20.0', openai: '7.57.0', zod: '4.6.7' },
+    packages: { '@openai/agents': '0.20.0', openai: '7.59.0', zod: '4.6.7' },
   },
   {
     name: 'LangChain for Python',
@@ -82,7 +82,7 @@ export const programs: readonly Program[] = [
   {
     name: 'instructor',
     script: 'instructor_cells.py',
-    packages: { instructor: '1.17.0', anthropic: '2.12.0' },
+    packages: { instructor: '1.17.0', anthropic: '2.14.0' },
   },
   {
     name: 'LiteLLM',
