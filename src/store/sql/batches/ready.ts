@@ -112,7 +112,7 @@ export async function readyHeads(
   const rows: HeadRow[] = [];
   // Padding repeats a queue, so chunks are deduplicated below.
   for (const asked of paddedSlices(queues, maxTerms)) {
-    const told = await q.all<HeadRow>(
+    const headRows = await q.all<HeadRow>(
       `${filter.with}${spent.with(filter.with)} ${asked.map(() => term).join(' UNION ALL ')}`,
       [
         ...filter.params,
@@ -120,7 +120,7 @@ export async function readyHeads(
         ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
       ],
     );
-    rows.push(...told);
+    rows.push(...headRows);
   }
   const heads = new Map<string, Map<string, ReadyChunk>>();
   // Many rows: each becomes a chunk in place, without a copy.

@@ -70,13 +70,13 @@ export function createDeliveries(db: Db): Deliveries {
       return db.tx(async (q) => {
         const [list] = inLists(await findFirst(q, { now, each, limit, busy }));
         if (!list) return [];
-        const told = await q.all(
+        const claimed = await q.all(
           `UPDATE webhook_deliveries SET owner = ?, due_at = ?, attempts = attempts + 1 WHERE id IN (
              SELECT id FROM webhook_deliveries WHERE id IN ${list.sql} AND due_at <= ? ${q.skipLocked}
            ) RETURNING ${deliveries.fields}`,
           [worker, now + leaseMs, ...list.params, now],
         );
-        const rows = told.map(deliveries.read);
+        const rows = claimed.map(deliveries.read);
         const ids = new Set(rows.map((row) => row.webhookId));
         const webhooks = new Map(
           (await receivers.among(q, 'id', [...ids])).map((found) => [found.id, found]),
