@@ -24,6 +24,7 @@ import { createBatches } from './batches/create-batches.ts';
 import { type Config, blobStoreName } from './core/config.ts';
 import { soleDuties } from './core/duties.ts';
 import type { Model } from './core/model.ts';
+import { createRetryLog } from './core/retry-log.ts';
 import { runsBatches, servesRequests } from './core/role.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/start-pulls.ts';
@@ -239,12 +240,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     onAttempt: counts?.recordAttempt,
     secretsKeys: { current: config.secretsKey, accepted: config.acceptedSecretsKeys },
   });
+  const unready = createRetryLog(log, { failed: 'not ready', succeeded: 'ready again' });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
+      unready.succeeded();
       return peers.hasRunner ? { ok: true } : { ok: true, warning: noRunner };
     } catch (error) {
-      log.error({ err: error }, 'not ready');
+      unready.failed(error);
       return { ok: false, reason: 'storage' };
     }
   };

@@ -14,6 +14,7 @@ import {
 } from '../core/budget.ts';
 import { familyOf } from '../core/key-family.ts';
 import type { Waiting } from '../core/waiting.ts';
+import { failureFields } from '../core/retry-log.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
 import { createReservations, noReservation, type Reservation } from './reservations.ts';
 
@@ -83,7 +84,7 @@ export function createBudgets(deps: {
       await orgs.noteUsedUp(clock.now(), billedAt);
       writeFails = false;
     } catch (error) {
-      if (!writeFails) log.warn({ err: error }, 'could not store when budgets were used up');
+      if (!writeFails) log.warn(failureFields(error), 'could not store when budgets were used up');
       writeFails = true;
     }
     return !writeFails;
@@ -144,7 +145,7 @@ export function createBudgets(deps: {
     clock,
     refreshMs,
     async () => void (await refresh()),
-    (error) => log.warn({ err: error }, 'could not read which budgets are used up'),
+    (error) => log.warn(failureFields(error), 'could not read which budgets are used up'),
   );
 
   return {

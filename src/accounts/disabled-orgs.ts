@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createPoll, type Poll } from '../base/poll.ts';
 import type { Waiting } from '../core/waiting.ts';
+import { failureFields } from '../core/retry-log.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
 
 /** Interval at which each process reads which orgs are disabled. */
@@ -26,7 +27,7 @@ export function createDisabledOrgs(deps: {
     async () => {
       since = new Map((await orgs.disabled()).map(({ id, disabledAt }) => [id, disabledAt]));
     },
-    (error) => log.warn({ err: error }, 'could not read which orgs are disabled'),
+    (error) => log.warn(failureFields(error), 'could not read which orgs are disabled'),
   );
 
   return {

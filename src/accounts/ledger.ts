@@ -1,6 +1,7 @@
 import { type Clock, sleep, type Timer, utcHour } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { addCosts, ceilCost, exactCost, formatDollars, roundCost } from '../core/price.ts';
+import { createRetryLog } from '../core/retry-log.ts';
 import { singlesOf } from '../core/usage-report.ts';
 import { addUsage } from '../core/usage.ts';
 import type { LedgerCommit, LedgerEntry, LedgerStore } from '../store/contract/accounts.ts';
@@ -15,6 +16,10 @@ const retryMs = [100, 400, 1600];
 const awayMs = 5_000;
 /** Maximum entries that wait for an unavailable database, about 20 MB. */
 const maxWaiting = 50_000;
+const messages = {
+  failed: 'could not write to the ledger; trying again',
+  succeeded: 'the ledger is written again',
+};
 
 export interface LedgerDeps {
   ledger: Pick<LedgerStore, 'add'>;
@@ -41,6 +46,7 @@ export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps)
   let writing: Promise<void> | undefined;
   const tags = createTagLimit();
   const stopping = new AbortController();
+  const failures = createRetryLog(log, messages, 'warn');
 
   function giveUp(entries: readonly LedgerEntry[], error: unknown): void {
     // The log has the sums, so that they can be billed by hand.
@@ -56,12 +62,13 @@ export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps)
   async function writeCommit(entries: LedgerEntry[], commit: LedgerCommit): Promise<void> {
     for (let tries = 0; ; tries++) {
       try {
-        return await ledger.add(entries, commit);
+        await ledger.add(entries, commit);
+        return failures.succeeded();
       } catch (error) {
         const wait = retryMs[tries];
         if (wait === undefined && !(await isAway(error))) return giveUp(entries, error);
         if (wait === undefined && stopping.signal.aborted) return giveUp([...entries, ...takeOpen()], error);
-        log.warn({ err: error, entries: entries.length }, 'could not write to the ledger; trying again');
+        failures.failed(error, { entries: entries.length });
         if (wait !== undefined) await sleep(clock, wait);
         else {
           await sleep(clock, awayMs, stopping.signal);

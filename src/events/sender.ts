@@ -1,6 +1,7 @@
 import { createTimeBounds, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Duties, soleDuties } from '../core/duties.ts';
+import { createRetryLog } from '../core/retry-log.ts';
 import type { DeliveryStatus } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
@@ -29,6 +30,10 @@ const stopGraceMs = 2_000;
 const retentionMs = 30 * 86_400_000;
 const sweepMs = 3_600_000;
 const sweepBatch = 500;
+const claimMessages = {
+  failed: 'cannot claim webhook deliveries',
+  succeeded: 'webhook deliveries are claimed again',
+};
 
 /**
  * Sends due deliveries, a few at a time to each receiver, so that a slow or silent receiver does not delay the others.
@@ -37,6 +42,7 @@ const sweepBatch = 500;
 export function createSender(deps: SenderDeps) {
   const { store, clock, log, worker, duties = soleDuties() } = deps;
   const time = createTimeBounds(clock);
+  const claimFailures = createRetryLog(log, claimMessages);
   const stopped = new AbortController();
   const aborted = new AbortController();
   const inFlight = new Set<Promise<unknown>>();
@@ -59,11 +65,12 @@ export function createSender(deps: SenderDeps) {
       const limit = maxInFlight - inFlight.size;
       if (limit <= 0) return;
       const query = { leaseMs: deliveryLeaseMs, limit, each: perReceiver, busy: [...byWebhook.keys()] };
-      const claimed = await store.claim(worker, query).catch((error: unknown) => {
-        log.error({ err: error }, 'cannot claim webhook deliveries');
-        return [];
-      });
-      for (const delivery of claimed) void send(delivery);
+      try {
+        for (const delivery of await store.claim(worker, query)) void send(delivery);
+        claimFailures.succeeded();
+      } catch (error) {
+        claimFailures.failed(error);
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import { type Clock, dayMs, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import { readUse } from '../core/shared-use.ts';
+import { failureFields } from '../core/retry-log.ts';
 import type { LimitStore } from '../store/contract/limits.ts';
 import type { Need, Subject } from './admit.ts';
 import type { LimitedOwner, SubjectUse } from './limit-use.ts';
@@ -108,7 +109,8 @@ export function createSharedSubjects({ store, process, clock, log }: SharedSubje
     void exchange(() => [...active], 'beat').then(
       () => (fails = false),
       (error: unknown) => {
-        if (!fails) log.warn({ err: error }, 'could not share the limits of requests with other processes');
+        if (!fails)
+          log.warn(failureFields(error), 'could not share the limits of requests with other processes');
         fails = true;
       },
     );

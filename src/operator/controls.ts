@@ -11,6 +11,7 @@ import {
   type ReplicaCap,
   type ReplicaDrain,
 } from '../core/controls.ts';
+import { failureFields } from '../core/retry-log.ts';
 import type { StoredControls } from '../store/contract/controls.ts';
 import type { Store } from '../store/store.ts';
 
@@ -60,7 +61,10 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
       for (const listener of listeners) listener();
     },
     (error) =>
-      log.warn({ err: error }, 'could not read the pauses, drains and caps; the last ones stay in force'),
+      log.warn(
+        failureFields(error),
+        'could not read the pauses, drains and caps; the last ones stay in force',
+      ),
   );
 
   /** Writes a change, and puts it into force in this process. */

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import { createPoll } from '../base/poll.ts';
 import type { Service } from '../base/service.ts';
 import type { Duties } from '../core/duties.ts';
+import { failureFields } from '../core/retry-log.ts';
 import type { DutyStore } from '../store/contract/duties.ts';
 
 const renewMs = 5_000;
@@ -40,7 +41,7 @@ export function createDuties({ store, clock, log, worker, mayTake }: DutiesDeps)
   }
 
   const poll = createPoll(clock, renewMs, renew, (error) =>
-    log.warn({ err: error }, 'the lease on the periodic work could not be renewed; trying again'),
+    log.warn(failureFields(error), 'the lease on the periodic work could not be renewed; trying again'),
   );
 
   return {

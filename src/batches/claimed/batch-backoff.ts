@@ -1,5 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { BatchContext } from '../batch-context.ts';
+import { failureFields } from '../../core/retry-log.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import { isStorageUnavailable, lineBackoff } from '../lines/line-errors.ts';
 import type { LocalWork } from './local-work.ts';
@@ -82,7 +83,7 @@ export class BatchBackoff {
     const storageSince = isStorageUnavailable(error) ? (before.storageSince ?? clock.now()) : null;
     const wait = backoffMs(times, lineBackoff, random.float());
     this.#setbacks.set(batchId, { until: now + wait, times, faults, storageSince });
-    log.error({ err: error, batch: batchId, wait_ms: wait }, 'a batch backs off');
+    log.error({ ...failureFields(error), batch: batchId, wait_ms: wait }, 'a batch backs off');
     if (fault !== null && faults >= maxFaults) await fail(batchId, fault);
   }
 

@@ -1,5 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import { StallClock } from '../../base/stall-clock.ts';
+import { createRetryLog, type RetryLog } from '../../core/retry-log.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Lease } from '../../store/contract/claim.ts';
@@ -16,6 +17,7 @@ const marginMs = 5_000;
 /** A longer interval between two beats means that one got lost. */
 const missedMs = 15_000;
 const suspensionTickMs = 5_000;
+const messages = { failed: 'the heartbeat failed', succeeded: 'the heartbeat succeeds again' };
 
 export interface HeartbeatDeps extends Pick<BatchContext, 'store' | 'worker' | 'clock' | 'time' | 'log'> {
   peers: Pick<Peers, 'update'>;
@@ -57,12 +59,14 @@ export class Heartbeat {
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #suspension: StallClock;
+  #failures: RetryLog;
   /** Suspension in milliseconds when the last successful beat was sent. */
   #suspendedBefore = 0;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
     this.#suspension = new StallClock(deps.clock, suspensionTickMs);
+    this.#failures = createRetryLog(deps.log, messages);
   }
 
   /**
@@ -97,13 +101,16 @@ export class Heartbeat {
 
   #schedule(): void {
     if (this.#stopped) return;
-    const { clock, log } = this.#deps;
+    const { clock } = this.#deps;
     // The interval is from beat to beat, however long the last one took.
     const wait = Math.max(minWaitMs, this.#begun + beatMs - clock.monotonic());
     this.#timer = clock.after(Math.min(wait, waitingMs), () => {
       if (!this.#isDue()) return this.#schedule();
       this.#beating = this.#beat()
-        .catch((error: unknown) => log.error({ err: error }, 'the heartbeat failed'))
+        .then(
+          () => this.#failures.succeeded(),
+          (error: unknown) => this.#failures.failed(error),
+        )
         .finally(() => this.#schedule());
     });
   }

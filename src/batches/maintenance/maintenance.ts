@@ -3,6 +3,7 @@ import { hourMs, type Timer } from '../../base/clock.ts';
 import type { Duties } from '../../core/duties.ts';
 import { familyOf } from '../../core/key-family.ts';
 import { firstGroupAt, isGroup } from '../../core/request-group.ts';
+import { createRetryLog, type RetryLog } from '../../core/retry-log.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
@@ -28,6 +29,10 @@ const maxForgotten = 100;
 /** Repeats of a request are recognized for 24 hours, and it may have begun late. */
 const keepRequestsMs = 25 * hourMs;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
+const messages = {
+  failed: 'a maintenance task failed; trying again',
+  succeeded: 'all maintenance tasks succeed again',
+};
 
 export interface MaintenanceDeps
   extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'billingClock' | 'random' | 'log'> {
@@ -64,6 +69,7 @@ export class Maintenance {
   #timer: Timer | null = null;
   #round: Promise<void> | null = null;
   #stopped = true;
+  #failures: RetryLog;
   #tasks: Task[] = [
     this.#task(() => this.#expire(), expireMs),
     this.#task(() => this.#followAll()),
@@ -78,6 +84,7 @@ export class Maintenance {
 
   constructor(deps: MaintenanceDeps) {
     this.#deps = deps;
+    this.#failures = createRetryLog(deps.log, messages);
   }
 
   start(): void {
@@ -99,17 +106,18 @@ export class Maintenance {
   }
 
   async #runDue(): Promise<void> {
-    const { clock, random, log, duties } = this.#deps;
+    const { clock, random, duties } = this.#deps;
     for (const task of this.#tasks) {
       if (clock.monotonic() < task.notBefore || (task.isDuty && !duties.isHolder())) continue;
       try {
         await task.run();
         task.failures = 0;
         task.notBefore = clock.monotonic() + task.everyMs;
+        if (this.#tasks.every(({ failures }) => failures === 0)) this.#failures.succeeded();
       } catch (error) {
         const wait = backoffMs(++task.failures, errorBackoff, random.float());
         task.notBefore = clock.monotonic() + wait;
-        log.error({ err: error, wait_ms: wait }, 'a maintenance task failed; trying again');
+        this.#failures.failed(error, { wait_ms: wait });
       }
     }
   }

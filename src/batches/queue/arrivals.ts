@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { createPoll } from '../../base/poll.ts';
 import type { Service } from '../../base/service.ts';
+import { failureFields } from '../../core/retry-log.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { BatchStore } from '../../store/contract/batches.ts';
@@ -39,6 +40,6 @@ export function createArrivals({ store, peers, clock, time, log, hasRoom, wake }
   }
 
   return createPoll(clock, readMs, read, (error) =>
-    log.warn({ err: error }, 'new batches could not be looked for; trying again'),
+    log.warn(failureFields(error), 'new batches could not be looked for; trying again'),
   );
 }

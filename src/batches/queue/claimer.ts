@@ -1,6 +1,7 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { Chunk } from '../../core/batch.ts';
+import { createRetryLog, type RetryLog } from '../../core/retry-log.ts';
 import { isGroup } from '../../core/request-group.ts';
 import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -18,6 +19,10 @@ const polls = { initialMs: 250, maxMs: 1_000 };
 /** Models per claim: claims of other processes wait for it in the database. */
 const maxModels = 16;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
+const messages = {
+  failed: 'chunks could not be claimed; trying again',
+  succeeded: 'chunks are claimed again',
+};
 
 export interface ClaimerDeps extends BatchContext {
   work: LocalWork;
@@ -44,10 +49,12 @@ export class Claimer {
   /** Runs after an error, when not even a wake-up may claim. */
   #pause: Timer | null = null;
   #failures = 0;
+  #failureLog: RetryLog;
   #stopped = true;
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
+    this.#failureLog = createRetryLog(deps.log, messages);
   }
 
   start(): void {
@@ -97,9 +104,8 @@ export class Claimer {
   }
 
   #failed(error: unknown): void {
-    const { log, random } = this.#deps;
-    const wait = backoffMs(++this.#failures, errorBackoff, random.float());
-    log.error({ err: error, wait_ms: wait }, 'chunks could not be claimed; trying again');
+    const wait = backoffMs(++this.#failures, errorBackoff, this.#deps.random.float());
+    this.#failureLog.failed(error, { wait_ms: wait });
     this.#pauseFor(wait);
   }
 
@@ -136,6 +142,7 @@ export class Claimer {
     let lacking = true;
     while (lacking && !this.#stopped && holdsLeases()) lacking = await this.#claimLines();
     this.#failures = 0;
+    this.#failureLog.succeeded();
   }
 
   /** Yields chunks that should not run here: their models are gone, renamed, out of hours, unavailable here, or paused. */

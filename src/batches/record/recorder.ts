@@ -1,6 +1,7 @@
 import type { Reservation } from '../../accounts/reservations.ts';
 import { backoffMs } from '../../base/backoff.ts';
 import { sleep, type Timer } from '../../base/clock.ts';
+import { createRetryLog, type RetryLog } from '../../core/retry-log.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -14,6 +15,10 @@ const maxBytes = 64 * 1024 * 1024;
 const errorBackoff = { initialMs: 500, maxMs: 5_000 };
 /** Rejections of a row, by a database that takes other rows, after which the row is given up. */
 const maxRefusals = 3;
+const messages = {
+  failed: 'results could not be recorded; trying again',
+  succeeded: 'results are recorded again',
+};
 
 export interface RecorderDeps extends Pick<
   BatchContext,
@@ -52,9 +57,11 @@ export class Recorder {
   #refused = new Set<string>();
   #stuckSince: number | null = null;
   #stop = new AbortController();
+  #failures: RetryLog;
 
   constructor(deps: RecorderDeps) {
     this.#deps = deps;
+    this.#failures = createRetryLog(deps.log, messages);
   }
 
   /** True while more answers may be added. */
@@ -138,7 +145,7 @@ export class Recorder {
 
   /** Retries until the group is written or given up. */
   async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
-    const { store, worker, time, billingClock, log, clock, isAway } = this.#deps;
+    const { store, worker, time, billingClock, clock, isAway } = this.#deps;
     const { rows } = group;
     const finished = group.finished.filter(({ batchId }) => !this.#refused.has(batchId));
     if (rows.length === 0 && finished.length === 0) return [];
@@ -147,9 +154,10 @@ export class Recorder {
         const billedAt = billingClock.now();
         const outcomes = await store.results.record(worker, rows, finished, time.now(), billedAt);
         this.#stuckSince = null;
+        this.#failures.succeeded();
         return outcomes;
       } catch (error) {
-        log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
+        this.#failures.failed(error, { rows: rows.length });
         if (!(await isAway(error))) {
           if (rows.length + finished.length > 1) return this.#recordParts({ rows, finished });
           if (++refusals >= maxRefusals || this.#refused.has(batchOf(group)))

@@ -6,6 +6,7 @@ import type { CallTrace } from '../../core/call-trace.ts';
 import { ApiError, type ErrorCode, errorCatalog } from '../../core/errors.ts';
 import { isGroup, lineKey, type LinePlace } from '../../core/request-group.ts';
 import { noUsage } from '../../core/usage.ts';
+import { failureFields } from '../../core/retry-log.ts';
 import type { RequestResult, RequestStore } from '../../store/contract/requests.ts';
 import type { ResultStore } from '../../store/contract/results.ts';
 import { bodyOfOutput } from '../../wire/batch/result-line.ts';
@@ -44,7 +45,7 @@ export class RequestResults {
       deps.clock,
       pollMs,
       () => this.#look([...this.#waits.values()].map(({ place }) => place)),
-      (error) => deps.log.warn({ err: error }, 'results of requests could not be read; trying again'),
+      (error) => deps.log.warn(failureFields(error), 'results of requests could not be read; trying again'),
     );
   }
 

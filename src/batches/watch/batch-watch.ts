@@ -2,6 +2,7 @@ import { groupsOf } from '../../base/groups-of.ts';
 import { createPoll, type Poll } from '../../base/poll.ts';
 import type { Duties } from '../../core/duties.ts';
 import { isFinal } from '../../core/batch.ts';
+import { failureFields } from '../../core/retry-log.ts';
 import type { BatchSnapshot, BatchStore } from '../../store/contract/batches.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -63,7 +64,7 @@ export class BatchWatch {
       deps.clock,
       readMs,
       () => this.#readIfDue(),
-      (error) => deps.log.warn({ err: error }, 'the open batches could not be read; trying again'),
+      (error) => deps.log.warn(failureFields(error), 'the open batches could not be read; trying again'),
     );
   }
 
@@ -75,7 +76,7 @@ export class BatchWatch {
     await this.#poll.stop();
     const { time, log } = this.#deps;
     await this.#save(time.now(), true).catch((error: unknown) =>
-      log.warn({ err: error }, 'histories of batches could not be written'),
+      log.warn(failureFields(error), 'histories of batches could not be written'),
     );
   }
 

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { clientNetwork } from '../../base/addresses.ts';
+import { causeText } from '../../base/cause-text.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
@@ -117,12 +118,4 @@ const outageCodes: ReadonlySet<ErrorCode> = new Set([
 
 function isOutage({ code }: ApiError): boolean {
   return outageCodes.has(code);
-}
-
-/** One line, without a stack: `ECONNREFUSED: connect ECONNREFUSED 10.0.0.5:8000`. */
-function causeText(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return typeof cause === 'string' ? cause : undefined;
-  const { code, message, cause: origin } = cause as Error & { code?: unknown };
-  const own = typeof code === 'string' ? `${code}: ${message}` : message;
-  return origin === undefined ? own : `${own} (${causeText(origin)})`;
 }
