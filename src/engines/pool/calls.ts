@@ -14,6 +14,8 @@ const maxRetries = { certain: 3, ambiguous: 1 } as const;
 
 /** Cost of a prompt token relative to a completion token. */
 const promptTokenCost = 1 / 16;
+/** Answers between two comparisons of the replicas' paces. */
+const compareEvery = 64;
 
 /** Error of a line that was not sent, because its server failed on a minimal request. */
 class UnsentError extends ApiError {
@@ -60,10 +62,10 @@ export function createCalls(
   function succeeded({ replica, sent }: Reservation, work: number): void {
     outcomes.answered(sent.at);
     replica.answered(sent, Math.max(1, work));
-    if (++answered % 64 === 0) comparePaces(replicas);
+    if (++answered % compareEvery === 0) comparePaces(replicas);
   }
 
-  /** Counts and throws a failure that no other replica made good. */
+  /** Counts and throws a failure after which no other replica is tried. */
   function giveUp(call: EngineCall, error: unknown): never {
     if (error instanceof ApiError && error.blame.scope === 'replica' && !call.signal.aborted)
       outcomes.failed(clock.monotonic(), call.isRepeat === true);
@@ -76,6 +78,7 @@ export function createCalls(
     if (error) throw new UnsentError(error);
   }
 
+  /** Sends a call that is answered in one piece, until a replica answers it or the call fails. */
   async function run<T>(
     call: EngineCall,
     send: (engine: Engine, call: EngineCall) => Promise<T>,
@@ -83,35 +86,36 @@ export function createCalls(
     idOf?: (answer: T) => unknown,
   ): Promise<T> {
     let tried: Set<Replica> | undefined;
-    let gaveWay = 0;
+    let timesYielded = 0;
     const trace = call.trace && recordCall(call.trace, clock);
     const isLine = call.priority === 'batch';
     const reserved = queue.reserve(call);
-    for (let at = reserved instanceof Promise ? await reserved : reserved; ;) {
-      const { replica, sent } = at;
+    let reservation = reserved instanceof Promise ? await reserved : reserved;
+    for (;;) {
+      const { replica, sent } = reservation;
       trace?.sent(replica.name);
-      const line = isLine ? replica.yielding(sent, call.signal, gaveWay) : null;
+      const yielding = isLine ? replica.yielding(sent, call.signal, timesYielded) : null;
       try {
-        if (isLine && replica.isTestedBefore(sent)) await testFirst(at, call);
-        const answer = await send(replica.engine, line ? { ...call, signal: line.signal } : call);
+        if (isLine && replica.isTestedBefore(sent)) await testFirst(reservation, call);
+        const answer = await send(replica.engine, yielding ? { ...call, signal: yielding.signal } : call);
         trace?.responded(idOf?.(answer));
-        succeeded(at, workOf(answer));
+        succeeded(reservation, workOf(answer));
         return answer;
       } catch (error) {
-        if (line?.hasGivenWay && !call.signal.aborted) {
-          gaveWay++;
+        if (yielding?.hasGivenWay && !call.signal.aborted) {
+          timesYielded++;
           trace?.gaveWay();
           replica.dropped(sent);
-          at = await queue.reserve(call);
+          reservation = await queue.reserve(call);
         } else {
-          failed(at, call, error);
+          failed(reservation, call, error);
           queue.admitWaiting();
           tried = (tried ?? new Set<Replica>()).add(replica);
-          at = await retry(call, error, tried);
+          reservation = await retry(call, error, tried);
         }
       } finally {
-        line?.end();
-        replica.left();
+        yielding?.end();
+        replica.callEnded();
         queue.admitWaiting();
       }
     }
@@ -124,12 +128,14 @@ export function createCalls(
     const tried = new Set<Replica>();
     const trace = call.trace && recordCall(call.trace, clock);
     if (call.trace) call.trace.isStream = true;
-    for (let at = await queue.reserve(call); ;) {
-      const { replica } = at;
+    let reservation = await queue.reserve(call);
+    for (;;) {
+      const { replica } = reservation;
       trace?.sent(replica.name);
       tried.add(replica);
       let hasOutput = false;
-      let isOpen = true;
+      /** False once the reservation is returned to the replica. */
+      let isReserved = true;
       try {
         for await (const chunks of send(replica.engine)) {
           if (!hasOutput) {
@@ -139,24 +145,24 @@ export function createCalls(
           hasOutput = true;
           // The usage comes last: the server is done, however long the client reads.
           const usage = chunks.at(-1)?.usage;
-          if (usage && isOpen) {
-            isOpen = false;
-            succeeded(at, workFor({ usage }));
+          if (usage && isReserved) {
+            isReserved = false;
+            succeeded(reservation, workFor({ usage }));
             queue.admitWaiting();
           }
           yield chunks;
         }
-        if (isOpen) succeeded(at, 1);
-        isOpen = false;
+        if (isReserved) succeeded(reservation, 1);
+        isReserved = false;
         return;
       } catch (error) {
-        if (isOpen) failed(at, call, error);
-        isOpen = false;
+        if (isReserved) failed(reservation, call, error);
+        isReserved = false;
         queue.admitWaiting();
-        at = hasOutput ? giveUp(call, error) : await retry(call, error, tried);
+        reservation = hasOutput ? giveUp(call, error) : await retry(call, error, tried);
       } finally {
-        if (isOpen) replica.dropped(at.sent);
-        replica.left();
+        if (isReserved) replica.dropped(reservation.sent);
+        replica.callEnded();
         queue.admitWaiting();
       }
     }
@@ -223,7 +229,7 @@ export function recordCall(trace: CallTrace, clock: Pick<Clock, 'monotonic'>) {
       trace.server = server;
       trace.reported = undefined;
     },
-    /** Counts the time of a line until it gave way as waiting. */
+    /** Makes the time until a line gave way count as waiting. */
     gaveWay(): void {
       trace.serversAsked = 0;
     },

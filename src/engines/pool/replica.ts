@@ -57,9 +57,9 @@ export class Replica implements Candidate {
   #drainedBy = { config: false, operator: false };
   /** Epoch milliseconds; null for a server that gets requests. */
   drainingSince: number | null = null;
-  /** Most requests in flight by an operator's cap. */
+  /** An operator's cap on the requests in flight. */
   #cap = Infinity;
-  /** Requests sent until then, in monotonic milliseconds, were kept down by a cap. */
+  /** Monotonic milliseconds until which an earlier cap limited the requests in flight. */
   #cappedUntil = -Infinity;
   readonly #limit: ConcurrencyLimit;
   readonly #canary: Canary;
@@ -99,10 +99,10 @@ export class Replica implements Candidate {
       engine,
       clock: deps.clock,
       step: () =>
-        this.isUp && !this.#isCapped && !this.#slowdown.isKeeping ? this.#limit.canaryStep() : null,
+        this.isUp && !this.#isCapped && !this.#slowdown.isHoldingBack ? this.#limit.canaryStep() : null,
       onPace: (step, pace) => {
         // The requests that it ran with have changed.
-        if (this.#slowdown.isKeeping) return;
+        if (this.#slowdown.isHoldingBack) return;
         if (pace) this.#slowdown.measured(pace);
         this.#limit.canaryReturned(step, pace);
         deps.onChange();
@@ -128,7 +128,7 @@ export class Replica implements Candidate {
     this.#setDrained({ ...this.#drainedBy, operator: isDrained });
   }
 
-  /** Applies an operator's cap; null for none. Requests in flight above it end. */
+  /** Applies an operator's cap; null for none. Requests in flight above it are not aborted. */
   cap(maxInFlight: number | null): void {
     const cap = maxInFlight ?? Infinity;
     if (cap === this.#cap) return;
@@ -164,19 +164,27 @@ export class Replica implements Candidate {
   }
 
   /**
-   * Applies the lines and the interactive requests of other processes, the limit that one discovers for all, and the last one of
-   * any.
+   * Applies the state of other processes.
+   * @param others their lines at the server
+   * @param peerLimit limit that one of them discovers for all; null if none does
+   * @param lastLimit limit remembered from earlier, to start from; undefined if not read yet
+   * @param interactive their interactive requests
    */
-  share(others: number, limit: number | null, before: number | null | undefined, interactive: number): void {
+  share(
+    others: number,
+    peerLimit: number | null,
+    lastLimit: number | null | undefined,
+    interactive: number,
+  ): void {
     this.#others = others;
     this.#slowdown.share(others, interactive);
-    // Later ones are its own.
-    if (before && !this.#isSeeded) this.#limit.seed(before);
-    this.#isSeeded ||= before !== undefined;
-    this.#limit.followPeer(limit);
+    // After the first one, this process has a limit of its own to start from.
+    if (lastLimit && !this.#isSeeded) this.#limit.seed(lastLimit);
+    this.#isSeeded ||= lastLimit !== undefined;
+    this.#limit.followPeer(peerLimit);
   }
 
-  /** Outage that this process found, for its peers. */
+  /** Outage that this process observed, for its peers. */
   get openForPeers(): OpenBreaker | null {
     return this.#isDraining ? null : this.health.breaker.openForPeers;
   }
@@ -211,14 +219,14 @@ export class Replica implements Candidate {
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
-  /** Batch requests that may be in flight. */
+  /** Limit of requests in flight up to which batch lines are sent. */
   get maxInFlight(): number {
     if (this.#isDraining) return 0;
     if (this.health.breaker.state === 'up') return this.#limitInFlight;
     return this.wantsTrial ? this.#inFlight + 1 : 0;
   }
 
-  /** Most lines of all processes alongside the interactive requests at the server. */
+  /** Limit of the lines of all processes alongside the interactive requests at the server. */
   get maxLines(): number {
     return Math.min(this.maxInFlight, this.#slowdown.maxLines);
   }
@@ -279,17 +287,17 @@ export class Replica implements Candidate {
     return sent;
   }
 
-  /** Lets a line give way to interactive requests. @param times that it did so before @returns null for one that stays */
-  yielding(sent: SentRequest, signal: AbortSignal, times: number): YieldingCall | null {
-    return this.#slowdown.yielding(sent, signal, times);
+  /** Lets a line give way to interactive requests; null for one that keeps its place. @param timesYielded so far */
+  yielding(sent: SentRequest, signal: AbortSignal, timesYielded: number): YieldingCall | null {
+    return this.#slowdown.yielding(sent, signal, timesYielded);
   }
 
-  /** Counts a call that is over. */
-  left(): void {
+  /** Counts the end of a call. */
+  callEnded(): void {
     if (--this.#calls === 0) this.#onEnd?.();
   }
 
-  /** Takes no more calls. Resolves when the last one is over. */
+  /** Takes no more calls. Resolves when the last one has ended. */
   async end(): Promise<void> {
     this.stop();
     if (this.#calls === 0) return;
@@ -322,8 +330,8 @@ export class Replica implements Candidate {
     this.pace = averagePace(this.pace, pace);
     this.health.completed();
     this.#refusals.answered();
-    // The server was not as busy as it can be: that says nothing about its slots.
-    const wasKeptDown = this.#isCapped || sent.at < this.#cappedUntil || this.#slowdown.hasKeptBack(sent.at);
+    // The server had fewer requests than it can take, so the answer says nothing about its slots.
+    const wasKeptDown = this.#isCapped || sent.at < this.#cappedUntil || this.#slowdown.hasHeldBack(sent.at);
     if (wasKeptDown) this.#limit.dropped(sent);
     else this.#limit.answered(sent, { at, work });
     this.#canary.look();
@@ -336,7 +344,7 @@ export class Replica implements Candidate {
 
   /** Sends a minimal request in place of a line. @returns the server's failure; null where it works again */
   async tryOut(sent: SentRequest, slackMs: number | undefined): Promise<ApiError | null> {
-    // The minimal request takes the line's turn. Where it is refused, the rate of the server permitted none.
+    // The minimal request takes the line's turn in the rate. If the server refuses it, the rate had no room.
     this.#rate.refused(sent.at);
     const error = await this.health.tryOut(slackMs);
     if (!error) this.#rate.sent();
@@ -352,7 +360,7 @@ export class Replica implements Candidate {
     const { scope, certain, retry } = error.blame;
     if (scope === 'request') return retry ? undefined : this.health.responded();
     if (error.code === 'engine_overloaded') {
-      // The rate of the server did not permit it, even if the request is at fault.
+      // Even if the request is at fault, the server's rate had no room for it.
       if (error.retryAfter) this.#rate.refused(sent.at);
       // A refusal carries no signal if the server works on other requests and has no known rate limit.
       const works = !isTrial && this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
@@ -361,7 +369,7 @@ export class Replica implements Candidate {
       const isLineFault = isLine && scope === 'replica' && (isRepeat || this.#inFlight === 0);
       if (!isLineFault) this.#refused(sent);
     }
-    // A request that is refused and retried at once would keep the server from its trial.
+    // Requests that fail and are retried at once must not postpone the trial.
     if (!certain && !isTrial && this.health.breaker.state !== 'up') return;
     const mayBlameLine = isLine && !isTrial;
     this.health.failed(error, { sentAt: sent.at, unverifiedShare, slackMs, isLine: mayBlameLine, isRepeat });

@@ -10,8 +10,8 @@ const backoff = { initialMs: 1_000, maxMs: 30_000 };
 /** Longest back-off after ambiguous failures of a server that reports itself healthy: the requests may be at fault. */
 const maxHealthyMs = 4_000;
 /**
- * Limits of a `retry-after`: in milliseconds, as a share of the time left to the refused request, and as a share of the
- * batches' window. A mistaken value must not close a server for good. After that time, one request tries.
+ * Limits of a `retry-after`, because a mistaken value must not close a server for good: in milliseconds, as a share of the time
+ * left to the refused request, and as a share of the batches' window. After that time, one request tries.
  */
 const maxRetryAfterMs = 60 * 60_000;
 const maxRetryAfterShare = { ofSlack: 1 / 2, ofWindow: 1 / 8 } as const;
@@ -23,7 +23,7 @@ export interface RequestFailure {
   sentAt: number;
   /** Other requests in flight at the server. */
   others: number;
-  /** Share of the load that the server was never seen to handle concurrently, and so may refuse while it takes the rest. */
+  /** Share of the load beyond what the server was seen to handle concurrently. It may refuse this share and take the rest. */
   unverifiedShare: number;
   /** True for a minimal request: a server that fails on it fails on everything. */
   isMinimal?: boolean;
@@ -57,14 +57,16 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   let openUntil: number | null = null;
   let trips = 0;
   let failuresInRow = 0;
-  /** Start of a burst of refusals, and the number of later requests that still count as part of it. */
+  /** Monotonic start of a burst of refusals, and the number of later requests that still count as part of it. */
   let burstAt = Number.NEGATIVE_INFINITY;
   let burstLeft = 0;
   let cause: WaitingCause | null = null;
   let isCertain = false;
   let isHealthy = false;
-  let works = false;
+  /** True if the last outcome of a request here was an answer. */
+  let lastAnswered = false;
   let answeredSinceRetryAfter = true;
+  /** Monotonic milliseconds until which peers get this finding. */
   let openForPeersUntil = Number.NEGATIVE_INFINITY;
 
   const now = () => clock.monotonic();
@@ -101,7 +103,8 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
     return true;
   }
 
-  function overloaded(error: ApiError, request: RequestFailure): boolean {
+  /** Handles a refusal for load. @returns true where it opened the breaker */
+  function failedForLoad(error: ApiError, request: RequestFailure): boolean {
     const { others, slackMs = Number.POSITIVE_INFINITY } = request;
     const wasOpen = msLeft() > 0;
     const requestedMs = (error.retryAfter ?? 0) * 1000;
@@ -120,7 +123,8 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
       answeredSinceRetryAfter = false;
       return true;
     }
-    // Without a pause, the server would be retried endlessly. With others in flight it is merely full; an answer closes the breaker.
+    // A server that refuses its only request is down: without a back-off it would be retried endlessly. With others in flight it may
+    // only be full, until it refuses several in a row.
     failuresInRow++;
     const certain = others === 0 || (openUntil !== null && isCertain);
     return (
@@ -158,14 +162,14 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
     },
     /** Applies a peer's finding, unless the server last answered here: a peer's network may fail. @returns true if opened */
     applyPeerReport({ ms, cause: reported }: OpenBreaker): boolean {
-      if (msLeft() > 0 || works) return false;
+      if (msLeft() > 0 || lastAnswered) return false;
       openUntil = now() + Math.min(ms, maxPauseMs) + peerDelayMs;
       cause = reported;
       isCertain = false;
       return true;
     },
     answered() {
-      works = true;
+      lastAnswered = true;
       answeredSinceRetryAfter = true;
       failuresInRow = 0;
       openUntil = null;
@@ -175,8 +179,8 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
     },
     /** @returns true where this failure opened the breaker */
     failed(error: ApiError, request: RequestFailure): boolean {
-      works = false;
-      if (error.code === 'engine_overloaded') return overloaded(error, request);
+      lastAnswered = false;
+      if (error.code === 'engine_overloaded') return failedForLoad(error, request);
       if (error.blame.certain || request.isMinimal) return trip(error);
       return (++failuresInRow >= maxAmbiguousFailures || openUntil !== null) && trip(error);
     },

@@ -56,16 +56,16 @@ export class Health {
   #isLogged = false;
   #probedAt = Number.NEGATIVE_INFINITY;
   /** Interval of probes while requests are in flight; null where the server reports nothing that changes. */
-  #everyMs: number | null = null;
+  #probeEveryMs: number | null = null;
   /** True after a rejected probe before the first answer: without requests, only another probe can show recovery. */
   #rejectsProbes = false;
   #rejectedProbes = 0;
   #hasAnswered = false;
   #isUnknown = false;
   /** True where probes cannot show the last failure. */
-  #isHidden = false;
+  #isHiddenFromProbes = false;
   #isTestable = true;
-  #test: Promise<ApiError | null> | null = null;
+  #testRun: Promise<ApiError | null> | null = null;
   #testedAt = Number.NEGATIVE_INFINITY;
   #failuresInRow = 0;
 
@@ -94,7 +94,7 @@ export class Health {
     this.#rejectsProbes = false;
     this.#rejectedProbes = 0;
     this.#isUnknown = false;
-    this.#isHidden = false;
+    this.#isHiddenFromProbes = false;
     this.#isTestable = true;
     this.#failuresInRow = 0;
     this.breaker.answered();
@@ -120,16 +120,16 @@ export class Health {
     const { clock, inFlight, onChange, onPause } = this.#deps;
     const others = request.isMinimal ? 0 : inFlight();
     if (request.isLine && this.#isLineFault(error, others, request)) return;
-    this.#isHidden = error.blame.hidden === true;
+    this.#isHiddenFromProbes = error.blame.hidden === true;
     this.#isTestable = isTestable(error);
     const sentAt = clock.monotonic();
     const hasOpened = this.breaker.failed(error, { sentAt, unverifiedShare: 0, ...request, others });
     const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
     if (hasOpened && this.breaker.reason === 'retry-after') onPause(msLeft);
-    // A minimal request under way decides in a moment.
-    const isOpen = this.#test === null ? hasOpened : request.isMinimal && msLeft > 0;
-    if (isOpen) this.#logFailure(error);
+    // While a minimal request is under way, its outcome is logged instead.
+    const isOutage = this.#testRun === null ? hasOpened : request.isMinimal && msLeft > 0;
+    if (isOutage) this.#logFailure(error);
     if (hasOpened) onChange();
   }
 
@@ -147,8 +147,8 @@ export class Health {
 
   /** Sends one minimal request at a time, for a line with `slackMs` left. @returns the server's failure; null if it works */
   tryOut(slackMs: number | undefined): Promise<ApiError | null> {
-    this.#test ??= this.#tryOut(slackMs).finally(() => (this.#test = null));
-    return this.#test;
+    this.#testRun ??= this.#tryOut(slackMs).finally(() => (this.#testRun = null));
+    return this.#testRun;
   }
 
   async #tryOut(slackMs: number | undefined): Promise<ApiError | null> {
@@ -156,13 +156,13 @@ export class Health {
     const sentAt = clock.monotonic();
     this.#testedAt = sentAt;
     const limit = new AbortController();
-    const silent = new ApiError('upstream_timeout', "The model's server does not answer.");
-    const timer = clock.after(testMs.max, () => limit.abort(silent));
+    const timeout = new ApiError('upstream_timeout', "The model's server does not answer.");
+    const timer = clock.after(testMs.max, () => limit.abort(timeout));
     try {
       await this.#engine.tryOut(limit.signal);
     } catch (thrown) {
-      const error = thrown instanceof ApiError ? thrown : silent;
-      // A server that refuses the request itself works.
+      const error = thrown instanceof ApiError ? thrown : timeout;
+      // A server that blames the request is working.
       if (error.blame.scope !== 'request') {
         onTested(sentAt, false);
         this.failed(error, { sentAt, isMinimal: true, slackMs });
@@ -172,7 +172,7 @@ export class Health {
       timer.cancel();
     }
     if (!this.#isStopped) {
-      // The later time counts: failures during the minimal request are then older than its success.
+      // The time of the answer, so that failures during the minimal request are older than its success.
       onTested(clock.monotonic(), true);
       this.responded();
     }
@@ -192,31 +192,31 @@ export class Health {
       wait_ms: Math.round(this.breaker.msLeft),
       ...systemCode(error),
     };
-    // One warning for each outage, not for each try.
+    // An outage is one warning, however many attempts fail.
     const level = this.#isLogged ? 'debug' : 'warn';
     this.#deps.log[level](fields, `the server takes no requests: ${error.message}`);
     this.#isLogged = true;
   }
 
-  /** Probes the server. One that reports itself healthy while requests fail suggests that those are at fault. */
+  /** Probes the server. If it reports itself healthy while requests fail, the requests may be at fault. */
   async probe(): Promise<void> {
     if (this.#isStopped) return;
     try {
       const report = await this.#engine.probe();
       this.#deps.onReport(report);
-      this.breaker.reportedHealthy(!this.#isHidden);
+      this.breaker.reportedHealthy(!this.#isHiddenFromProbes);
       if (this.#rejectsProbes || this.#isUnknown) this.responded();
       this.#deps.onChange();
       // A single report without these figures does not stop the probes.
-      if (report.queued !== null) this.#everyMs = probeMs.queue;
-      else if (report.slots !== null && this.#engine.slots === null) this.#everyMs ??= probeMs.slots;
+      if (report.queued !== null) this.#probeEveryMs = probeMs.queue;
+      else if (report.slots !== null && this.#engine.slots === null) this.#probeEveryMs ??= probeMs.slots;
       this.#watch();
     } catch (error) {
       this.breaker.reportedHealthy(false);
       this.#isUnknown = false;
       if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
       const isNoModel = error.code === 'model_not_found';
-      // Answers to requests outweigh a rejected probe.
+      // A server that has answered requests is up, even if it rejects a probe.
       if (this.#hasAnswered && error.blame.scope !== 'replica') return;
       this.#rejectsProbes =
         !this.#hasAnswered && (this.#rejectsProbes || isNoModel || this.#deps.inFlight() === 0);
@@ -253,8 +253,9 @@ export class Health {
 
   /** Schedules the next probe while requests are in flight. */
   #watch(): void {
-    if (this.#everyMs === null || this.#nextProbe || this.#isStopped || this.#deps.inFlight() === 0) return;
-    this.#nextProbe = this.#deps.clock.after(this.#everyMs, () => {
+    if (this.#probeEveryMs === null || this.#nextProbe || this.#isStopped || this.#deps.inFlight() === 0)
+      return;
+    this.#nextProbe = this.#deps.clock.after(this.#probeEveryMs, () => {
       this.#nextProbe = null;
       void this.probe();
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../../test/support/manual-clock.ts';
 import type { SentRequest } from '../concurrency/measurement.ts';
-import { maxTimes, SlowdownLimit, type SlowdownLimitOptions } from './slowdown-limit.ts';
+import { maxYields, SlowdownLimit, type SlowdownLimitOptions } from './slowdown-limit.ts';
 
 const never = new AbortController().signal;
 
@@ -54,13 +54,13 @@ describe('SlowdownLimit', () => {
     expect(kept).toBeLessThanOrEqual(25);
     expect(lines.slice(0, kept).every(({ call }) => !call!.hasGivenWay)).toBe(true);
     expect(lines.slice(kept).every(({ call }) => call!.signal.aborted)).toBe(true);
-    expect(limit).toMatchObject({ hasRoom: false, isKeeping: true, maxLines: kept, gaveWay: 64 - kept });
+    expect(limit).toMatchObject({ hasRoom: false, isHoldingBack: true, maxLines: kept, gaveWay: 64 - kept });
   });
 
   it('keeps a line that gave way often, and the floor', async () => {
     const { limit, send, line, learn } = limitOf({ maxSlowdown: 1, floor: () => 4 });
     await learn();
-    const often = Array.from({ length: 8 }, () => line(maxTimes));
+    const often = Array.from({ length: 8 }, () => line(maxYields));
     const lines = Array.from({ length: 8 }, () => line());
     send(false);
     expect(often.every(({ call }) => call === null)).toBe(true);
@@ -83,8 +83,8 @@ describe('SlowdownLimit', () => {
     expect([limit.hasRoom, rooms()]).toEqual([false, 0]);
     await clock.advance(20_000);
     expect([limit.hasRoom, limit.maxLines, rooms() > 0]).toEqual([true, Infinity, true]);
-    expect(limit.hasKeptBack(clock.monotonic() - 60_000)).toBe(true);
-    expect(limit.hasKeptBack(clock.monotonic())).toBe(false);
+    expect(limit.hasHeldBack(clock.monotonic() - 60_000)).toBe(true);
+    expect(limit.hasHeldBack(clock.monotonic())).toBe(false);
   });
 
   it('lets a few lines return at a time, until the next interactive request', async () => {
@@ -102,12 +102,12 @@ describe('SlowdownLimit', () => {
     expect(fill()).toBe(4);
     await clock.advance(250);
     expect(fill()).toBe(4);
-    expect(limit.isKeeping).toBe(true);
+    expect(limit.isHoldingBack).toBe(true);
     const next = send(false);
     expect(limit).toMatchObject({ hasRoom: false, maxLines: kept });
     limit.left(next);
     await clock.advance(20_000);
-    expect([fill(), limit.isKeeping]).toEqual([64, false]);
+    expect([fill(), limit.isHoldingBack]).toEqual([64, false]);
   });
 
   it('runs fewer lines while it is unknown how much they slow down interactive requests', async () => {

@@ -11,9 +11,9 @@ export interface SlowdownLimitOptions {
   clock: Clock;
   /** Lines of this process that stay at the server in any case. */
   floor: () => number;
-  /** Requests that the server processes at once. */
+  /** Requests that the server processes concurrently. */
   limit: () => number;
-  /** True while these are to be discovered. */
+  /** True while that limit is being discovered. */
   isSearching: () => boolean;
   /** Called when lines may be sent that had to wait for interactive requests. */
   onRoom: () => void;
@@ -22,40 +22,40 @@ export interface SlowdownLimitOptions {
 /** Call of a line that may be aborted in favour of interactive requests. */
 export interface YieldingCall {
   readonly signal: AbortSignal;
-  /** True once the line gave way: it is to be sent again. */
+  /** True once the line gave way and has to be sent again. */
   readonly hasGivenWay: boolean;
   /** Called when the line has a place again, or needs none any more. */
   end(): void;
 }
 
-interface Flying {
+interface InFlight {
   isLine: boolean;
-  /** Milliseconds in flight of all requests until it was sent. */
+  /** Sum over all requests of their milliseconds in flight, when this one was sent. */
   load: number;
   /** Makes a line give way; null for a request that does not. */
   giveWay: (() => void) | null;
 }
 
-/** Lines alongside interactive requests that the discovery of slots needs for its first steps. */
+/** Lines alongside interactive requests with which the discovery of slots can take its first steps. */
 const minExplored = 16;
-/** Share of the lines that shows the curve, together with all of them. */
-const explored = 0.4;
-/** Times that a line gives way; then it keeps its place, so that every line ends. */
-export const maxTimes = 3;
+/** Share of the measured lines that, measured as well, gives the curve its second point. */
+const exploredShare = 0.4;
+/** A line gives way at most this many times, so that every line ends. */
+export const maxYields = 3;
 /** Share of the permitted slowdown that the mean may use, because single requests differ. */
 const meanShare = 0.8;
-/** Share of the lines that may be too many while interactive requests go on, because estimates change with each answer. */
-const slack = 1 / 8;
+/** Excess of lines, as a share of their limit, that later interactive requests tolerate: the limit changes with each answer. */
+const toleratedExcess = 1 / 8;
 /** Answers that a canary counts for, because it takes the mean of many tokens. */
 const canaryWeight = 4;
 const initialLineMs = 2_000;
-/** Interval at which answers change the limit, because computing it takes as long as counting some answers. */
+/** Shortest interval between two estimates of the limit, because one takes as long as counting several answers. */
 const estimateMs = 100;
 /**
- * Steps in which lines return, and milliseconds between them. While a server reads the prompts of many lines, which takes
- * seconds on a processor, an interactive request that arrives gets no token.
+ * Ramp-up of lines after the last interactive request. All lines at once would delay the next interactive request: on a
+ * processor, a server reads their prompts for seconds before it generates a token.
  */
-const returns = { steps: 16, everyMs: 250 } as const;
+const ramp = { steps: 16, everyMs: 250 } as const;
 /** Weight of the newest answer in the mean time of a line. */
 const newestWeight = 1 / 16;
 
@@ -67,30 +67,30 @@ export class SlowdownLimit {
   readonly #options: SlowdownLimitOptions;
   readonly #curve = new PaceCurve();
   /** Requests in flight, in the order in which they were sent. */
-  readonly #flying = new Map<SentRequest, Flying>();
+  readonly #inFlight = new Map<SentRequest, InFlight>();
   #lines = 0;
   /** Lines that gave way and have no place yet. */
   #waiting = 0;
-  /** Lines of other processes, and their interactive requests. */
-  #others = 0;
-  #othersInteractive = 0;
+  /** Lines and interactive requests of other processes. */
+  #peerLines = 0;
+  #peerInteractive = 0;
   #load = 0;
   #loadAt: number;
   #lineMs = initialLineMs;
   readonly #silences = new Silences();
-  /** Monotonic milliseconds of the last interactive request; null while there are some, and before the first. */
+  /** End of the last interactive request in monotonic milliseconds; null while one is in flight, and before the first. */
   #silentSince: number | null = null;
-  /** Runs from the last interactive request until lines return. */
-  #release: Timer | null = null;
-  /** Runs until the next of them may return. */
-  #returns: Timer | null = null;
-  /** Most lines while they return; `Infinity` once all have. */
-  #returning = Infinity;
-  /** True once the present interactive requests kept lines back, and the monotonic milliseconds until which earlier ones did. */
-  #isKeeping = false;
-  #keptUntil = -Infinity;
-  /** Most requests within the permitted slowdown; null while unknown, undefined until it is computed. */
-  #within: number | null | undefined;
+  /** Runs from the last interactive request until lines may return. */
+  #hold: Timer | null = null;
+  /** Runs until the next step of the ramp-up. */
+  #rampTimer: Timer | null = null;
+  /** Limit of lines during the ramp-up, else `Infinity`. */
+  #rampMax = Infinity;
+  /** True once the current interactive requests hold lines back, and the monotonic milliseconds until which earlier ones did. */
+  #isHoldingBack = false;
+  #heldBackUntil = -Infinity;
+  /** Most requests within the permitted slowdown; null while unknown, undefined until computed. */
+  #maxRequests: number | null | undefined;
   #estimatedAt = -Infinity;
   #gaveWay = 0;
 
@@ -106,26 +106,30 @@ export class SlowdownLimit {
 
   /** Slowdown by the lines in flight; null while unknown. */
   get current(): number | null {
-    return this.#curve.slowdown(this.#flying.size + this.#others, this.#interactive);
+    return this.#curve.slowdown(this.#inFlight.size + this.#peerLines, this.#interactive);
   }
 
   /** Most lines of all processes alongside the interactive requests. */
   get maxLines(): number {
-    if (!this.#isPresent) return Infinity;
+    if (!this.#isActive) return Infinity;
     const interactive = Math.max(1, this.#allInteractive);
-    if (this.#within === undefined) {
-      this.#within = this.#curve.requestsWithin(1 + (this.#options.maxSlowdown - 1) * meanShare, interactive);
+    if (this.#maxRequests === undefined) {
+      this.#maxRequests = this.#curve.requestsWithin(
+        1 + (this.#options.maxSlowdown - 1) * meanShare,
+        interactive,
+      );
       this.#estimatedAt = this.#options.clock.monotonic();
     }
-    const beside = this.#within === null ? this.#toExplore : Math.floor(this.#within - interactive);
+    const beside =
+      this.#maxRequests === null ? this.#linesToExplore : Math.floor(this.#maxRequests - interactive);
     return Math.max(0, Math.min(beside, this.#options.limit() - this.#allInteractive));
   }
 
-  /** Lines so few, relative to those that were measured, that the curve becomes known. */
-  get #toExplore(): number {
+  /** Number of lines whose answers give the curve its second point. */
+  get #linesToExplore(): number {
     const { limit, isSearching } = this.#options;
     if (isSearching() && limit() < 2 * minExplored) return minExplored;
-    return Math.ceil(Math.min(limit(), this.#curve.fewest ?? Infinity) * explored);
+    return Math.ceil(Math.min(limit(), this.#curve.fewest ?? Infinity) * exploredShare);
   }
 
   /** True if the slowdown limits the lines, and not the slots. */
@@ -135,74 +139,75 @@ export class SlowdownLimit {
 
   /** True if another line may be sent. */
   get hasRoom(): boolean {
-    return this.#lines < (this.#isPresent ? this.#maxOwnLines : this.#returning);
+    return this.#lines < (this.#isActive ? this.#maxOwnLines : this.#rampMax);
   }
 
-  /** True while interactive requests keep lines back. */
-  get isKeeping(): boolean {
-    return this.#isKeeping;
+  /** True while interactive requests hold lines back. */
+  get isHoldingBack(): boolean {
+    return this.#isHoldingBack;
   }
 
-  /** True if interactive requests kept lines back after `since`, in monotonic milliseconds. */
-  hasKeptBack(since: number): boolean {
-    return this.#isKeeping || since < this.#keptUntil;
+  /** True if interactive requests held lines back after `since`, in monotonic milliseconds. */
+  hasHeldBack(since: number): boolean {
+    return this.#isHoldingBack || since < this.#heldBackUntil;
   }
 
   get #interactive(): number {
-    return this.#flying.size - this.#lines;
+    return this.#inFlight.size - this.#lines;
   }
 
   get #allInteractive(): number {
-    return this.#interactive + this.#othersInteractive;
+    return this.#interactive + this.#peerInteractive;
   }
 
-  get #isPresent(): boolean {
-    return this.#options.maxSlowdown < Infinity && (this.#allInteractive > 0 || this.#release !== null);
+  /** True while interactive requests are in flight or lines wait for the end of the hold after them. */
+  get #isActive(): boolean {
+    return this.#options.maxSlowdown < Infinity && (this.#allInteractive > 0 || this.#hold !== null);
   }
 
-  /** Processes divide the lines as they divide those that they have. */
+  /** Limit of this process's lines: its part of `maxLines`, in proportion to the lines that each process has. */
   get #maxOwnLines(): number {
     const own = Math.max(1, this.#lines + this.#waiting);
-    const share = own / (own + this.#others);
+    const share = own / (own + this.#peerLines);
     return Math.max(this.#options.floor(), Math.ceil(this.maxLines * share));
   }
 
   /** Applies the lines of other processes, and their interactive requests, which may be at any replica. */
-  share(others: number, interactive: number): void {
+  share(peerLines: number, interactive: number): void {
     this.#countLoad();
-    const [before, wasPresent] = [this.#othersInteractive, this.#isPresent];
-    this.#others = others;
-    this.#othersInteractive = interactive;
-    if (before !== interactive) this.#within = undefined;
-    if (interactive > 0) this.#arrived(!wasPresent);
-    else if (before > 0) this.#startRelease();
+    const [before, wasActive] = [this.#peerInteractive, this.#isActive];
+    this.#peerLines = peerLines;
+    this.#peerInteractive = interactive;
+    if (before !== interactive) this.#maxRequests = undefined;
+    if (interactive > 0) this.#arrived(!wasActive);
+    else if (before > 0) this.#startHold();
   }
 
-  /** @param others lines of other processes at the server */
-  sent(sent: SentRequest, isLine: boolean, others: number): void {
+  /** @param peerLines lines of other processes at the server */
+  sent(sent: SentRequest, isLine: boolean, peerLines: number): void {
     this.#countLoad();
-    this.#others = others;
-    this.#flying.set(sent, { isLine, load: this.#load, giveWay: null });
+    this.#peerLines = peerLines;
+    this.#inFlight.set(sent, { isLine, load: this.#load, giveWay: null });
     if (isLine) return void this.#lines++;
-    const isFirst = this.#allInteractive === 1 && this.#release === null;
-    this.#within = undefined;
+    const isFirst = this.#allInteractive === 1 && this.#hold === null;
+    this.#maxRequests = undefined;
     this.#arrived(isFirst);
   }
 
   #arrived(isFirst: boolean): void {
     if (this.#silentSince !== null) this.#silences.add(this.#options.clock.monotonic() - this.#silentSince);
     this.#silentSince = null;
-    this.#release?.cancel();
-    this.#release = null;
-    this.#returns?.cancel();
-    this.#returning = Infinity;
-    this.#makeRoom(isFirst ? 0 : slack);
+    this.#hold?.cancel();
+    this.#hold = null;
+    this.#rampTimer?.cancel();
+    this.#rampMax = Infinity;
+    this.#makeRoom(isFirst ? 0 : toleratedExcess);
   }
 
-  /** Lets a line give way to interactive requests. @param times that it did so before */
-  yielding(sent: SentRequest, signal: AbortSignal, times: number): YieldingCall | null {
-    const flying = this.#flying.get(sent);
-    if (!flying || times >= maxTimes || this.#options.maxSlowdown === Infinity) return null;
+  /** Lets a line give way to interactive requests; null for one that keeps its place. @param timesYielded so far */
+  yielding(sent: SentRequest, signal: AbortSignal, timesYielded: number): YieldingCall | null {
+    const flying = this.#inFlight.get(sent);
+    if (!flying || timesYielded >= maxYields || this.#options.maxSlowdown === Infinity) return null;
     const { controller, forget } = abortedWith(signal);
     let hasGivenWay = false;
     flying.giveWay = () => {
@@ -224,78 +229,80 @@ export class SlowdownLimit {
   }
 
   answered(sent: SentRequest, ms: number, work: number): void {
-    const flying = this.#flying.get(sent);
+    const flying = this.#inFlight.get(sent);
     if (!flying) return;
     const elapsed = this.#countLoad() - sent.at;
-    const inFlight = elapsed > 0 ? (this.#load - flying.load) / elapsed : this.#flying.size + this.#others;
+    const inFlight =
+      elapsed > 0 ? (this.#load - flying.load) / elapsed : this.#inFlight.size + this.#peerLines;
     this.#curve.add(flying.isLine ? 'line' : 'interactive', { ms, work, inFlight });
-    if (this.#loadAt - this.#estimatedAt >= estimateMs) this.#within = undefined;
+    if (this.#loadAt - this.#estimatedAt >= estimateMs) this.#maxRequests = undefined;
     if (flying.isLine) this.#lineMs += (ms - this.#lineMs) * newestWeight;
   }
 
   /** Applies the pace of a canary. */
   measured({ tokenMs }: CanaryPace): void {
-    const inFlight = this.#flying.size + this.#others + 1;
+    const inFlight = this.#inFlight.size + this.#peerLines + 1;
     this.#curve.add('canary', { ms: tokenMs, work: 1, inFlight }, canaryWeight);
-    this.#within = undefined;
+    this.#maxRequests = undefined;
   }
 
-  /** Counts out a request, however it ended. */
+  /** Removes a request, however it ended. */
   left(sent: SentRequest): void {
-    const flying = this.#flying.get(sent);
+    const flying = this.#inFlight.get(sent);
     if (!flying) return;
     this.#countLoad();
-    if (this.#isPresent && this.#lines >= this.#maxOwnLines && this.#isBinding) this.#isKeeping = true;
-    this.#flying.delete(sent);
+    if (this.#isActive && this.#lines >= this.#maxOwnLines && this.#isBinding) this.#isHoldingBack = true;
+    this.#inFlight.delete(sent);
     if (flying.isLine) return void this.#lines--;
-    this.#within = undefined;
-    this.#startRelease();
+    this.#maxRequests = undefined;
+    this.#startHold();
   }
 
   stop(): void {
-    this.#release?.cancel();
-    this.#returns?.cancel();
+    this.#hold?.cancel();
+    this.#rampTimer?.cancel();
   }
 
+  /** Updates the load. Returns the time, in monotonic milliseconds. */
   #countLoad(): number {
     const at = this.#options.clock.monotonic();
-    this.#load += (this.#flying.size + this.#others) * (at - this.#loadAt);
+    this.#load += (this.#inFlight.size + this.#peerLines) * (at - this.#loadAt);
     return (this.#loadAt = at);
   }
 
-  #startRelease(): void {
+  #startHold(): void {
     const { clock, maxSlowdown, onRoom } = this.#options;
     if (maxSlowdown === Infinity || this.#allInteractive > 0) return;
     this.#silentSince = clock.monotonic();
-    this.#release = clock.after(this.#silences.holdMs(this.#lineMs), () => {
-      this.#release = null;
-      if (this.#isKeeping) return this.#return(this.#lines);
+    this.#hold = clock.after(this.#silences.holdMs(this.#lineMs), () => {
+      this.#hold = null;
+      if (this.#isHoldingBack) return this.#rampUp(this.#lines);
       onRoom();
     });
   }
 
-  /** Lets the next lines return. */
-  #return(from: number): void {
+  /** Raises the limit of lines by one step. */
+  #rampUp(from: number): void {
     const { clock, limit, onRoom } = this.#options;
-    const to = from + Math.ceil(limit() / returns.steps);
+    const to = from + Math.ceil(limit() / ramp.steps);
     const isLast = to >= limit();
-    this.#returning = isLast ? Infinity : to;
-    this.#returns = isLast ? null : clock.after(returns.everyMs, () => this.#return(to));
+    this.#rampMax = isLast ? Infinity : to;
+    this.#rampTimer = isLast ? null : clock.after(ramp.everyMs, () => this.#rampUp(to));
     if (isLast) {
-      this.#isKeeping = false;
-      this.#keptUntil = clock.monotonic();
+      this.#isHoldingBack = false;
+      this.#heldBackUntil = clock.monotonic();
     }
     onRoom();
   }
 
-  /** Makes the newest lines above the limit give way. */
+  /** Makes the newest lines above the limit give way. @param tolerated excess, as a share of the limit, that is left alone */
   #makeRoom(tolerated: number): void {
-    if (!this.#isPresent) return;
+    if (!this.#isActive) return;
     const max = this.#maxOwnLines;
     if (this.#lines <= max * (1 + tolerated)) return;
-    if (this.#isBinding) this.#isKeeping = true;
+    if (this.#isBinding) this.#isHoldingBack = true;
     let tooMany = this.#lines - max;
-    for (const [sent, flying] of [...this.#flying].toReversed()) {
+    for (const [sent, flying] of [...this.#inFlight].toReversed()) {
       if (tooMany === 0) return;
       if (!flying.giveWay) continue;
       tooMany--;
