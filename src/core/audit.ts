@@ -18,7 +18,7 @@ export interface Actor {
   keyId: string | null;
   /** Name of the key. */
   name: string;
-  /** Address of the connection: behind a reverse proxy, that of the proxy. */
+  /** Address of the client: that of the connection, or the one that a trusted proxy reports. */
   address: string | null;
   requestId: string | null;
 }
