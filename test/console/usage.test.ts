@@ -66,7 +66,7 @@ function usageTests(chromium: Browser): void {
       const rows = page.getByRole('table', { name: 'Usage by org' }).locator('tbody tr');
       await rows.filter({ hasText: hostile }).waitFor();
       expect(await rows.count()).toBe(2);
-      await page.getByRole('img', { name: 'Spend by day and org' }).waitFor();
+      await page.getByRole('slider', { name: 'Spend by day and org' }).waitFor();
       const budget = page.getByRole('table', { name: 'Budgets' }).locator('tbody tr');
       await budget.getByText('Exceeded').waitFor();
       await budget.getByText('Month, soft').waitFor();
@@ -84,7 +84,7 @@ function usageTests(chromium: Browser): void {
 
     it('shows the days that are drawn over or chosen, with their sums', async () => {
       const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/usage' });
-      const chart = page.getByRole('img', { name: 'Spend by day and model' }).locator('.u-over');
+      const chart = page.getByRole('slider', { name: 'Spend by day and model' }).locator('.u-over');
       const box = (await chart.boundingBox())!;
       const draw = async (from: number, to: number) => {
         const y = box.y + box.height / 2;
@@ -108,6 +108,59 @@ function usageTests(chromium: Browser): void {
       await page.getByLabel('Days (UTC)').selectOption('Last 7 days');
       await page.getByText('in 7 days').waitFor();
       expect(new URL(page.url()).search).toBe('?range=7d');
+      expect(faults).toEqual([]);
+      await close();
+    });
+
+    it('reads and chooses days with the keyboard alone', async () => {
+      const { page, faults, close } = await openConsole(chromium, app.url, { key: app.key, path: '/usage' });
+      const chart = page.getByRole('slider', { name: 'Spend by day and model' });
+      await chart.focus();
+      await page.getByText('Arrow keys move').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('End');
+      const today = new Date().toISOString().slice(0, 10);
+      expect(await chart.getAttribute('aria-valuetext')).toMatch(new RegExp(`^${today}, tiny \\$`));
+      expect(await chart.getAttribute('aria-valuenow')).toBe('29');
+      await page.keyboard.press('Shift+ArrowLeft');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('End');
+      for (let n = 0; n < 4; n++) await page.keyboard.press('Shift+ArrowLeft');
+      expect(new URL(page.url()).search).toBe('');
+      await page.keyboard.press('Enter');
+      await page.getByText('in 5 days').waitFor();
+      expect(await chart.evaluate((element) => element === document.activeElement)).toBe(true);
+      expect(faults).toEqual([]);
+      await close();
+    });
+
+    it('chooses days with a finger, which still scrolls up and down', async () => {
+      const { page, faults, close } = await openConsole(chromium, app.url, {
+        key: app.key,
+        path: '/usage',
+        viewport: { width: 400, height: 800 },
+        hasTouch: true,
+      });
+      const chart = page.getByRole('slider', { name: 'Spend by day and model' }).locator('.u-over');
+      await chart.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = (await chart.boundingBox())!;
+      const finger = await page.context().newCDPSession(page);
+      const draw = async (points: [number, number][]) => {
+        for (const [index, [left, top]] of points.entries())
+          await finger.send('Input.dispatchTouchEvent', {
+            type: index === 0 ? 'touchStart' : 'touchMove',
+            touchPoints: [{ x: x + left * width, y: y + top * height }],
+          });
+        await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+      };
+      const middle = [0.3, 0.2, 0.1, 0].map((left): [number, number] => [0.99 - left, 0.5]);
+      await draw([0.9, 0.6, 0.3, 0].map((top): [number, number] => [0.5, top]));
+      expect(await page.evaluate(() => scrollY)).toBeGreaterThan(0);
+      await page.evaluate(() => scrollTo(0, 0));
+      expect(new URL(page.url()).search).toBe('');
+      await draw(middle);
+      await page.waitForURL(/from=.*to=/);
       expect(faults).toEqual([]);
       await close();
     });

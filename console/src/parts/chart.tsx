@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useState } from 'react';
+import { type ReactNode, type RefObject, useId, useState } from 'react';
 import css from './chart.module.css';
 import type { Column } from './column.ts';
 import { Table } from './table.tsx';
@@ -8,7 +8,7 @@ export interface LegendEntry {
   label: string;
   /** Custom property of its colour; absent for a value that is not drawn. */
   colour?: string;
-  value: ReactNode;
+  value: string;
 }
 
 /** Point of a chart, as text. */
@@ -32,11 +32,22 @@ interface ChartProps {
   points: { names: readonly string[]; rows: () => readonly ChartPoint[] };
 }
 
-/** Frame of a chart, with the values at the pointer in its legend, and all values in a table that opens. */
+/** Frame of a chart, with the values at the pointer in its legend, and all values in a table that opens. By keys it is a slider along its points. */
 export function Chart({ plot, label, when, legend, hint, points }: ChartProps) {
+  const keysId = useId();
   return (
     <figure className={css.chart}>
-      <div ref={plot} role="img" aria-label={label} className={css.plot} />
+      <div
+        ref={plot}
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-describedby={keysId}
+        aria-valuemin={0}
+        aria-valuenow={0}
+        aria-valuetext={[when, ...legend.map(({ label: name, value }) => `${name} ${value}`)].join(', ')}
+        className={css.plot}
+      />
       <ul className={css.legend}>
         <li className={css.when}>{when}</li>
         {legend.map(({ id, label: name, colour, value }) => (
@@ -49,6 +60,9 @@ export function Chart({ plot, label, when, legend, hint, points }: ChartProps) {
           </li>
         ))}
         <li className={css.hint}>{hint}</li>
+        <li id={keysId} className={css.keys}>
+          Arrow keys move, with Shift they mark a part, Enter chooses it
+        </li>
       </ul>
       <Points label={label} {...points} />
     </figure>

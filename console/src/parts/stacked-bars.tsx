@@ -21,7 +21,7 @@ interface StackedBarsProps {
   /** At most `maxSeries`, from the bottom to the top; the id `others` has the colour of all others. */
   series: readonly BarSeries[];
   format: (value: number) => string;
-  /** Called with the days that the pointer is drawn over. */
+  /** Called with the days that the reader chooses. */
   onChoose: (first: string, last: string) => void;
 }
 

@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { addBrush } from './brush.ts';
 import { useMedia } from './use-media.ts';
 
 interface PlotOptions {
@@ -11,9 +12,11 @@ interface PlotOptions {
   data: uPlot.AlignedData;
   /** Called with the place in the data under the pointer; null without one. */
   onHover: (index: number | null) => void;
-  /** Called with the first and the last place of a part that the pointer is drawn over. */
+  /** Called with the first and the last place of a part that the reader chooses. */
   onChoose: (first: number, last: number) => void;
 }
+
+const noEvent = () => null;
 
 /** Draws a chart into an element. It follows the width of the element, and the theme of the page: a canvas does not by itself. */
 export function usePlot({
@@ -35,43 +38,43 @@ export function usePlot({
     const element = box.current!;
     // The colours below are those of the theme.
     element.dataset['theme'] = isDark ? 'dark' : 'light';
+    const show = (index: number | null) => {
+      element.ariaValueNow = `${index ?? 0}`;
+      latest.current.onHover(index);
+    };
     const plot = new uPlot(
       {
         ...options(element),
         width: element.clientWidth,
         height,
         legend: { show: false },
-        cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
-        hooks: {
-          setCursor: [({ cursor }) => latest.current.onHover(cursor.idx ?? null)],
-          setSelect: [(plotted) => choose(plotted, latest.current.onChoose)],
+        // The brush has these events.
+        cursor: {
+          y: false,
+          points: { show: false },
+          bind: { mousedown: noEvent, mouseup: noEvent, dblclick: noEvent },
         },
+        hooks: { setCursor: [({ cursor }) => show(cursor.idx ?? null)] },
       },
       latest.current.data,
       element,
     );
     chart.current = plot;
+    const endBrush = addBrush(plot, element, (first, last) => latest.current.onChoose(first, last));
     const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
     return () => {
       resized.disconnect();
+      endBrush();
       plot.destroy();
     };
   }, [height, options, isDark]);
 
   useEffect(() => {
     chart.current?.setData(data);
+    box.current!.ariaValueMax = `${Math.max(0, data[0].length - 1)}`;
   }, [data]);
   return box;
-}
-
-/** Reports the part that was selected, and removes its frame. */
-function choose(plot: uPlot, onChoose: PlotOptions['onChoose']): void {
-  const { left, width } = plot.select;
-  if (width <= 0) return;
-  const places = [plot.posToIdx(left), plot.posToIdx(left + width)] as const;
-  plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-  onChoose(...places);
 }
 
 /** Style of the axes: their text has the colour of the element, and the grid that of its border. */

@@ -9,6 +9,7 @@ const keys: readonly [keys: readonly string[], meaning: string][] = [
   [['k'], 'Previous row of a table'],
   [['Enter'], 'Open the row'],
   [['x'], 'Select the row, where rows can be selected'],
+  [['←', '→'], 'Move along a chart; with Shift mark a part, which Enter chooses'],
   [['p'], 'Pause or resume the updates of the screen'],
   [['Ctrl', 'Enter'], 'Send the request of the playground'],
   [['Esc'], 'Close a dialog'],
