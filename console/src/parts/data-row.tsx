@@ -49,7 +49,7 @@ export const DataRow = memo(function DataRow<Row>(props: DataRowProps<Row>) {
       )}
       {columns.map(({ id, align, cell }) => (
         <td key={id} data-align={align}>
-          {cell(row)}
+          {align ? cell(row) : <div className={css.text}>{cell(row)}</div>}
         </td>
       ))}
     </tr>

@@ -9,11 +9,11 @@ interface TableProps<Row> {
   rowId: (row: Row) => string;
 }
 
-/** Table of a few rows, all shown. `DataTable` is for many. It scrolls sideways in its own box. */
+/** Table of a few rows, all shown, with long texts in full. `DataTable` is for many. It scrolls sideways in its own box. */
 export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
   return (
     <div className={css.box} role="region" aria-label={caption} tabIndex={0}>
-      <table className={css.table} style={{ minWidth: minWidth(columns) }}>
+      <table className={`${css.table} ${css.whole}`} style={{ minWidth: minWidth(columns) }}>
         <caption className="visually-hidden">{caption}</caption>
         <colgroup>
           {cssWidths(columns).map((width, index) => (

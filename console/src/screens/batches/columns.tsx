@@ -17,7 +17,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
   {
     id: 'state',
     header: 'State',
-    width: 216,
+    width: 204,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return (
@@ -27,7 +27,7 @@ export const columns: readonly (Column<Batch> & { id: ColumnId })[] = [
       );
     },
   },
-  { id: 'progress', header: 'Progress', width: 172, cell: (batch) => <BatchProgress batch={batch} /> },
+  { id: 'progress', header: 'Progress', width: 184, cell: (batch) => <BatchProgress batch={batch} /> },
   {
     id: 'done',
     header: 'Done',

@@ -10,11 +10,11 @@ export const columns: readonly Column<RecentRequest>[] = [
   {
     id: 'started',
     header: 'Time',
-    width: 106,
+    width: 84,
     cell: (row) => <ClockTime at={row.started_at} />,
     sortBy: (row) => toMs(row.started_at),
   },
-  { id: 'result', header: 'Result', width: 186, cell: Result, sortBy: ({ status }) => status },
+  { id: 'result', header: 'Result', width: 214, cell: Result, sortBy: ({ status }) => status },
   {
     id: 'model',
     header: 'Model',
@@ -25,14 +25,14 @@ export const columns: readonly Column<RecentRequest>[] = [
   {
     id: 'endpoint',
     header: 'Endpoint',
-    width: 146,
+    width: 136,
     cell: ({ endpoint }) => <span title={endpoint}>{shortEndpoint(endpoint)}</span>,
     sortBy: ({ endpoint }) => endpoint,
   },
   {
     id: 'key',
     header: 'Org and key',
-    width: 160,
+    width: 164,
     cell: Owner,
     sortBy: (row) => `${orgOf(row)} ${keyOf(row)}`,
   },
