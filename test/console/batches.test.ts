@@ -101,6 +101,39 @@ function batchTests(chromium: Browser): void {
       await close();
     });
 
+    it('filters by what a batch waits for, with the number of batches behind each reason', async () => {
+      const { id } = await create('held', ['a'], 'stuck');
+      await app.api.send(`/v1/batches/${id}/pause`, { method: 'POST' });
+      const { page, faults, close } = await openConsole(chromium, app.url, {
+        key: adminKey,
+        path: '/batches?q=held',
+        viewport: { width: 400, height: 800 },
+      });
+      await row(page, 'held').getByText('Paused').waitFor();
+      const button = page.getByRole('button', { name: 'Filters' });
+      await button.focus();
+      await page.keyboard.press('Enter');
+      const panel = page.getByRole('group', { name: 'Filters' });
+      await panel.getByRole('radio', { name: 'Any reason 1' }).waitFor();
+      await panel.getByRole('radio', { name: 'Budget 0' }).waitFor();
+      await panel.getByRole('checkbox', { name: 'At risk 0' }).waitFor();
+      await expectAccessible(page);
+      await panel.getByRole('radio', { name: 'Paused 1' }).focus();
+      await page.keyboard.press('Space');
+      await panel.getByRole('combobox', { name: 'Org' }).fill('default');
+      await page.keyboard.press('Escape');
+      await page.waitForURL(/(?=.*waiting=paused)(?=.*org=default)/);
+      await row(page, 'held').waitFor();
+      expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Remove the filter Waiting: Paused' }).click();
+      await page.waitForURL((url) => !url.searchParams.has('waiting') && url.searchParams.has('org'));
+      await page.getByRole('button', { name: 'Clear' }).click();
+      await page.waitForURL((url) => url.search === '');
+      expect(faults).toEqual([]);
+      await close();
+    });
+
     it('pauses selected batches, and resumes by filter, with a preview and a result', async () => {
       for (const name of ['bulk one', 'bulk two', 'bulk three']) await create(name, ['a', 'b'], 'stuck');
       const { page, faults, close } = await openConsole(chromium, app.url, {
@@ -128,6 +161,19 @@ function batchTests(chromium: Browser): void {
       await row(page, 'bulk three').getByText('Paused').waitFor({ state: 'detached' });
       expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Actions');
       expect(faults).toEqual([]);
+      await close();
+    });
+
+    it('shows a long name in two lines of its row', async () => {
+      const name = 'Product descriptions, winter collection';
+      await create(name, ['a']);
+      const { page, close } = await openConsole(chromium, app.url, { key: adminKey, path: '/batches' });
+      const cell = row(page, name).getByText(name);
+      const box = (await row(page, name).boundingBox())!;
+      const lines = await cell.evaluate((text) => Array.from(text.getClientRects(), ({ bottom }) => bottom));
+      expect(lines).toHaveLength(2);
+      expect(lines[1]).toBeLessThan(box.y + box.height);
+      expect(box.height).toBe(36);
       await close();
     });
 

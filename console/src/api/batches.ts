@@ -75,6 +75,27 @@ export function sumCounts({ counts, max }: BatchCounts, states: readonly Batch['
   };
 }
 
+/** Number of open batches at risk, and of those that wait for a reason: as in their first pages, because neither is stored. */
+export function waitCountsQuery(isAdmin: boolean, filters: BatchFilters) {
+  return queryOptions({
+    queryKey: ['wait counts', isAdmin, filters],
+    async queryFn({ signal }) {
+      const page = (of: BatchFilters) =>
+        fetchBatches(isAdmin, { ...filters, ...of }, { limit: pageSize, signal });
+      const [risks, waits] = await Promise.all([page({ at_risk: true }), page({ waiting: 'any' })]);
+      const counted = ({ has_more: isAtLeast }: BatchPage, size: number) => ({ size, isAtLeast });
+      return {
+        atRisk: counted(risks, risks.data.length),
+        waiting: (reason: string) =>
+          counted(
+            waits,
+            waits.data.filter((batch) => reason === 'any' || batch.waiting?.reason === reason).length,
+          ),
+      };
+    },
+  });
+}
+
 /** Pages of batches, newest first. They are kept up to date by events. */
 export function batchListQuery(isAdmin: boolean, filters: BatchFilters) {
   return infiniteQueryOptions({

@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useRef } from 'react';
+import { type ReactNode, useId, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import css from './popover.module.css';
 
@@ -7,7 +7,7 @@ interface PopoverProps {
   label: string;
   /** Name of what opens, for screen readers. */
   title: string;
-  /** The content, by the id of the panel. */
+  /** The content while it is open, by the id of the panel. */
   children: (panelId: string) => ReactNode;
 }
 
@@ -16,8 +16,10 @@ export function Popover({ label, title, children }: PopoverProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const panel = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
 
   function place(): void {
+    setOpen(true);
     const { bottom, right } = button.current!.getBoundingClientRect();
     const { style } = panel.current!;
     style.top = `${bottom + 4}px`;
@@ -36,9 +38,11 @@ export function Popover({ label, title, children }: PopoverProps) {
         role="group"
         aria-label={title}
         className={css.panel}
-        onBeforeToggle={place}
+        onBeforeToggle={({ newState }) => newState === 'open' && place()}
+        // Afterwards, because the browser takes the focus back from what is inside.
+        onToggle={({ newState }) => newState === 'closed' && setOpen(false)}
       >
-        {children(id)}
+        {isOpen && children(id)}
       </div>
     </>
   );

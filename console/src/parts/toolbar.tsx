@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 import css from './toolbar.module.css';
 
 /** Filters above a table, in rows as wide as the screen allows. */
@@ -81,6 +81,37 @@ export function SearchField({ label, value, placeholder, onChange }: SearchField
         spellCheck={false}
         onChange={(event) => onChange(event.target.value)}
       />
+    </label>
+  );
+}
+
+interface SuggestFieldProps {
+  label: string;
+  value: string;
+  values: readonly string[];
+  onChange: (value: string) => void;
+}
+
+/** Filter whose text counts when it is left, or with Enter. It suggests the known values. */
+export function SuggestField({ label, value, values, onChange }: SuggestFieldProps) {
+  const list = useId();
+  return (
+    <label className={css.field}>
+      {label}
+      <input
+        list={list}
+        key={value}
+        defaultValue={value}
+        placeholder="All"
+        maxLength={200}
+        onBlur={({ target }) => target.value !== value && onChange(target.value.trim())}
+        onKeyDown={({ key, currentTarget }) => key === 'Enter' && onChange(currentTarget.value.trim())}
+      />
+      <datalist id={list}>
+        {values.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
     </label>
   );
 }

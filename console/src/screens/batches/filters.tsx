@@ -1,14 +1,15 @@
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { batchStatuses } from '../../../../src/core/batch.ts';
 import { waitingReasons } from '../../../../src/core/waiting.ts';
 import { useQuery } from '@tanstack/react-query';
-import { batchCountsQuery, sumCounts } from '../../api/batches.ts';
+import { batchCountsQuery, sumCounts, waitCountsQuery } from '../../api/batches.ts';
 import { modelsQuery } from '../../api/models.ts';
 import { orgsQuery } from '../../api/orgs.ts';
 import { stateWord } from '../../parts/batch-state.ts';
-import { Segments } from '../../parts/segments.tsx';
+import { Segments, Size } from '../../parts/segments.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Popover } from '../../parts/popover.tsx';
+import { SuggestField } from '../../parts/toolbar.tsx';
 import { columns } from './columns.tsx';
 import css from './batches.module.css';
 import { type BatchesSearch, columnsOf, defaultColumns, filtersOf, type ScreenWidth } from './search.ts';
@@ -27,26 +28,70 @@ const typingMs = 300;
 /** Search field, filters and columns of the list; all of them are in the address. */
 export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
   const set = (changes: BatchesSearch) => onChange({ ...search, ...changes });
-  const hasFilter = Object.keys(filtersOf(search)).length > 0;
-  const { data: models } = useQuery(modelsQuery);
-  const { data: orgs = [] } = useQuery({ ...orgsQuery, enabled: isAdmin });
+  const chosen = chosenOf(search);
   return (
     <div className={css.filters} role="search" aria-label="Batches">
       <SearchField value={search.q ?? ''} onChange={(q) => set({ q: q || undefined })} />
-      <Choice
-        label="Waiting"
-        value={search.waiting ?? ''}
-        values={['any', ...waitingReasons]}
-        onChange={(waiting) => set({ waiting: waiting || undefined })}
-      />
-      <TextFilter
+      <Popover label="Filters" title="Filters">
+        {() => <Panel search={search} set={set} isAdmin={isAdmin} />}
+      </Popover>
+      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
+      <div className={css.states}>
+        <States search={search} onChange={(status) => set({ status })} isAdmin={isAdmin} />
+      </div>
+      {chosen.map(([name, word]) => (
+        <Button
+          key={name}
+          aria-label={`Remove the filter ${word}`}
+          onClick={() => set({ [name]: undefined })}
+        >
+          {word} <span aria-hidden="true">×</span>
+        </Button>
+      ))}
+      {chosen.length > 0 && (
+        <Button kind="quiet" onClick={() => onChange({ columns: search.columns })}>
+          Clear
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Filters of the panel that are set, in words. */
+function chosenOf({ waiting, at_risk: isAtRisk, model, org }: BatchesSearch) {
+  const words = {
+    at_risk: isAtRisk && 'At risk',
+    waiting: waiting && `Waiting: ${reasonWord(waiting)}`,
+    model: model && `Model: ${model}`,
+    org: org && `Org: ${org}`,
+  };
+  return Object.entries(words).flatMap(([name, word]) => (word ? [[name, word] as const] : []));
+}
+
+function reasonWord(reason: string): string {
+  return reason === 'any' ? 'Any reason' : stateWord(reason);
+}
+
+interface PanelProps extends Pick<FiltersProps, 'search' | 'isAdmin'> {
+  set: (changes: BatchesSearch) => void;
+}
+
+/** Filters with the number of batches behind each, which are counted when the panel opens. */
+function Panel({ search, set, isAdmin }: PanelProps) {
+  const { waiting, at_risk: isAtRisk, ...others } = filtersOf(search);
+  const { data: models } = useQuery(modelsQuery);
+  const { data: orgs = [] } = useQuery({ ...orgsQuery, enabled: isAdmin });
+  const { data: counts } = useQuery(waitCountsQuery(isAdmin, others));
+  return (
+    <div className={css.panel}>
+      <SuggestField
         label="Model"
         value={search.model ?? ''}
         values={models?.data.map(({ id }) => id) ?? []}
         onChange={(model) => set({ model: model || undefined })}
       />
       {isAdmin && (
-        <TextFilter
+        <SuggestField
           label="Org"
           value={search.org ?? ''}
           values={orgs.map(({ name }) => name)}
@@ -56,20 +101,25 @@ export function Filters({ search, onChange, isAdmin, width }: FiltersProps) {
       <label className={css.check}>
         <input
           type="checkbox"
-          checked={search.at_risk === true}
+          checked={isAtRisk === true}
           onChange={({ target }) => set({ at_risk: target.checked || undefined })}
         />
-        At risk
+        At risk <Size of={counts?.atRisk} />
       </label>
-      {hasFilter && (
-        <Button kind="quiet" onClick={() => onChange({ columns: search.columns })}>
-          Clear
-        </Button>
-      )}
-      <ColumnMenu search={search} onChange={onChange} isAdmin={isAdmin} width={width} />
-      <div className={css.states}>
-        <States search={search} onChange={(status) => set({ status })} isAdmin={isAdmin} />
-      </div>
+      <fieldset>
+        <legend>Waiting</legend>
+        {[undefined, 'any', ...waitingReasons].map((reason) => (
+          <label key={reason ?? ''} className={css.check}>
+            <input
+              type="radio"
+              name="waiting"
+              checked={waiting === reason}
+              onChange={() => set({ waiting: reason })}
+            />
+            {reason ? reasonWord(reason) : 'All batches'} {reason && <Size of={counts?.waiting(reason)} />}
+          </label>
+        ))}
+      </fieldset>
     </div>
   );
 }
@@ -84,7 +134,7 @@ function States({ search, isAdmin, onChange }: StatesProps) {
   const isCounted = Object.keys(others).length === 0;
   const { data } = useQuery({ ...batchCountsQuery(isAdmin, org), enabled: isCounted });
   const sizeOf = (states: readonly NonNullable<typeof status>[]) =>
-    isCounted && data ? sumCounts(data, states) : {};
+    isCounted && data ? sumCounts(data, states) : undefined;
   return (
     <Segments
       label="State"
@@ -93,13 +143,13 @@ function States({ search, isAdmin, onChange }: StatesProps) {
           label: 'All',
           isOn: status === undefined,
           onChoose: () => onChange(undefined),
-          ...sizeOf(batchStatuses),
+          of: sizeOf(batchStatuses),
         },
         ...batchStatuses.map((each) => ({
           label: stateWord(each),
           isOn: status === each,
           onChoose: () => onChange(each),
-          ...sizeOf([each]),
+          of: sizeOf([each]),
         })),
       ]}
     />
@@ -138,51 +188,6 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
   );
 }
 
-interface ChoiceProps {
-  label: string;
-  value: string;
-  values: readonly string[];
-  onChange: (value: string) => void;
-}
-
-function Choice({ label, value, values, onChange }: ChoiceProps) {
-  return (
-    <select aria-label={label} value={value} onChange={({ target }) => onChange(target.value)}>
-      <option value="">{label}: all</option>
-      {values.map((each) => (
-        <option key={each} value={each}>
-          {each.replaceAll('_', ' ')}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-/** Field whose text counts when it is left, or with Enter. It suggests the known values. */
-function TextFilter({ label, value, values, onChange }: ChoiceProps) {
-  const list = useId();
-  return (
-    <>
-      <input
-        list={list}
-        key={value}
-        className={css.short}
-        aria-label={label}
-        placeholder={label}
-        defaultValue={value}
-        maxLength={200}
-        onBlur={({ target }) => target.value !== value && onChange(target.value.trim())}
-        onKeyDown={({ key, currentTarget }) => key === 'Enter' && onChange(currentTarget.value.trim())}
-      />
-      <datalist id={list}>
-        {values.map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
-    </>
-  );
-}
-
 function ColumnMenu({ search, onChange, isAdmin, width }: FiltersProps) {
   const shown = columnsOf(search, width);
   function toggle(id: string): void {
@@ -191,19 +196,17 @@ function ColumnMenu({ search, onChange, isAdmin, width }: FiltersProps) {
     onChange({ ...search, columns: isDefault || next.length === 0 ? undefined : next.join(',') });
   }
   return (
-    <div className={css.columns}>
-      <Popover label="Columns" title="Columns shown">
-        {() =>
-          columns
-            .filter(({ id }) => isAdmin || id !== 'org')
-            .map(({ id, header }) => (
-              <label key={id} className={css.check}>
-                <input type="checkbox" checked={shown.includes(id)} onChange={() => toggle(id)} />
-                {header}
-              </label>
-            ))
-        }
-      </Popover>
-    </div>
+    <Popover label="Columns" title="Columns shown">
+      {() =>
+        columns
+          .filter(({ id }) => isAdmin || id !== 'org')
+          .map(({ id, header }) => (
+            <label key={id} className={css.check}>
+              <input type="checkbox" checked={shown.includes(id)} onChange={() => toggle(id)} />
+              {header}
+            </label>
+          ))
+      }
+    </Popover>
   );
 }

@@ -56,7 +56,7 @@ export function Filters({ batch, search, isOperator, onChange }: FiltersProps) {
         label="State"
         segments={states.map(([state, label, size]) => ({
           label,
-          size,
+          of: { size },
           isOn: search.state === state && search.code === undefined && search.view === undefined,
           onChoose() {
             const { code: _, state: __, view: ___, line: ____, ...rest } = search;
