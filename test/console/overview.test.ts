@@ -43,7 +43,11 @@ function overviewTests(chromium: Browser): void {
       const row = (table: string, text: string) =>
         page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
       await row('What needs attention', 'stuck').getByText('Waiting').waitFor();
-      await row('What needs attention', '127.0.0.1:9/v1').getByText('Server down').waitFor();
+      const down = row('What needs attention', '127.0.0.1:9/v1');
+      await down.getByText('Server down').waitFor();
+      expect(await down.getByRole('link', { name: 'Show servers' }).getAttribute('href')).toBe(
+        '/console/operations',
+      );
       await row('Open batches', '<b>running</b>').getByText('In progress').waitFor();
       expect(await row('Open batches', '<b>running</b>').getByText('default').count()).toBe(1);
       await row('Work left by model', 'tiny').getByText('2 / 2').waitFor();

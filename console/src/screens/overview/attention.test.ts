@@ -76,6 +76,32 @@ describe('collectConcerns', () => {
     ]);
   });
 
+  it('folds batches with the same concern, those due first ahead, into a link to the list', () => {
+    const due = (day: number) => `2026-11-${day}T00:00:00Z`;
+    const down = Array.from({ length: 9 }, (_, n) =>
+      batch(`down ${n}`, { expires_at: due(29 - n), waiting: waiting('engine_unavailable') }),
+    );
+    const four = Array.from({ length: 4 }, (_, n) => batch(`late ${n}`, { at_risk: true }));
+    const found = collectConcerns([...down, ...four], [], []);
+    expect(found.slice(0, 4).map(({ id }) => id)).toEqual(four.map(({ id }) => id));
+    expect(found.slice(4).map(({ subject, due: at }) => [subject, at])).toEqual([
+      ['down 8', due(21)],
+      ['down 7', due(22)],
+      ['down 6', due(23)],
+      ['6 more batches', due(24)],
+    ]);
+    expect(found.at(-1)!.remedy).toMatchObject({ to: '/batches', search: { waiting: 'engine_unavailable' } });
+  });
+
+  it('says what an administrator does about a wait', () => {
+    const remedy = (reason: string, more = {}) =>
+      collectConcerns([batch('a', { waiting: waiting(reason), ...more })], [], [])[0]!.remedy;
+    const own = { org_id: 'org_1' };
+    expect(remedy('budget', own)).toMatchObject({ label: 'Raise the budget', search: { org: 'org_1' } });
+    expect(remedy('drained', own)).toMatchObject({ label: 'Undrain a server', to: '/operations' });
+    expect([remedy('storage_unavailable', own), remedy('budget')]).toEqual([undefined, undefined]);
+  });
+
   it('names batches by their metadata', () => {
     const [first] = collectConcerns([batch('x', { at_risk: true, metadata: { name: 'reviews' } })], [], []);
     expect(first).toMatchObject({ id: 'x', subject: 'reviews', due: '2026-11-29T00:00:00Z' });

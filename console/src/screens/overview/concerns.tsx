@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { hasScope, useSession } from '../../api/session.ts';
 import { BatchTitle } from '../../parts/batch-title.tsx';
 import { Code } from '../../parts/code.tsx';
@@ -11,6 +12,7 @@ import { Section } from '../../parts/screen.tsx';
 import { State } from '../../parts/state.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useMedia } from '../../parts/use-media.ts';
 import { type Concern, collectConcerns } from './attention.ts';
 import { replicasQuery, webhooksQuery } from '../../api/operations.ts';
 import { openBatchesQuery } from './queries.ts';
@@ -21,17 +23,44 @@ const columns: readonly Column<Concern>[] = [
     id: 'subject',
     header: 'Batch, server or webhook',
     width: 220,
-    cell: ({ subject, id, batch }) =>
-      batch ? <BatchTitle batch={batch} /> : <span title={id}>{subject}</span>,
+    cell: Subject,
   },
-  { id: 'why', header: 'Why', cell: ({ why }) => <span title={why}>{localTimes(why)}</span> },
+  { id: 'why', header: 'Why, and what to do', cell: Why },
   { id: 'org', header: 'Org', width: 100, cell: ({ org }) => org ?? '–' },
   { id: 'due', header: 'Due', width: 100, align: 'end', cell: ({ due }) => <Time at={due} /> },
 ];
 
+/** Columns that a narrow screen shows without scrolling sideways. */
+const narrowColumns: readonly Column<Concern>[] = [
+  { ...columns[0]!, width: 116 },
+  {
+    id: 'what',
+    header: 'What, and what to do',
+    cell: (concern) => (
+      <>
+        <Subject {...concern} />
+        <Why {...concern} />
+      </>
+    ),
+  },
+];
+
+function Subject({ subject, id, batch }: Concern) {
+  return batch ? <BatchTitle batch={batch} /> : <span title={id}>{subject}</span>;
+}
+
+function Why({ why, remedy: { label, ...link } = { label: '' } }: Concern) {
+  return (
+    <p>
+      {localTimes(why)} {label && <Link {...link}>{label}</Link>}
+    </p>
+  );
+}
+
 /** Batches at risk, waiting or failing, servers that are down, and disabled webhooks. */
 export function Concerns({ isAdmin }: { isAdmin: boolean }) {
   const session = useSession();
+  const isNarrow = useMedia('(max-width: 600px)');
   const batches = useQuery(openBatchesQuery(isAdmin));
   const replicas = useQuery({ ...replicasQuery, enabled: isAdmin });
   const webhooks = useQuery({ ...webhooksQuery, enabled: hasScope(session, 'batches:read') });
@@ -44,7 +73,9 @@ export function Concerns({ isAdmin }: { isAdmin: boolean }) {
             return (
               <Table
                 caption="What needs attention"
-                columns={isAdmin ? columns : columns.filter(({ id }) => id !== 'org')}
+                columns={
+                  isNarrow ? narrowColumns : isAdmin ? columns : columns.filter(({ id }) => id !== 'org')
+                }
                 rows={concerns}
                 rowId={({ id }) => id}
               />

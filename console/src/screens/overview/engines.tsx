@@ -6,8 +6,8 @@ import { Section } from '../../parts/screen.tsx';
 
 const columns: readonly Column<Replica>[] = [
   { ...replicaColumns.server, width: 190 },
-  { ...replicaColumns.model, width: 150 },
   { id: 'state', header: 'State', width: 110, cell: ({ health }) => <ReplicaState health={health} /> },
+  { ...replicaColumns.model, width: 150 },
   { ...replicaColumns.slots, width: 150 },
   {
     id: 'found',

@@ -17,13 +17,13 @@ const columns: readonly Column<OpenBatch>[] = [
   {
     id: 'state',
     header: 'State',
-    width: 240,
+    width: 176,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return <State kind={kind}>{word}</State>;
     },
   },
-  { id: 'batch', header: 'Batch', width: 170, cell: (batch) => <BatchTitle batch={batch} /> },
+  { id: 'batch', header: 'Batch', width: 176, cell: (batch) => <BatchTitle batch={batch} /> },
   { id: 'progress', header: 'Progress', width: 190, cell: (batch) => <BatchProgress batch={batch} /> },
   {
     id: 'rate',
