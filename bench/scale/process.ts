@@ -74,7 +74,7 @@ export class SimProcess {
       controls: noControls,
       limits: { openBatchesPerOrg: 100, storedBytes: Infinity, lineBytes: 1_000_000 },
       holdsLeases: () => true,
-      isAway: async () => false,
+      isDatabaseDown: async () => false,
       finalizer: { close: async () => {}, stop: () => {} } as unknown as RunnerDeps['finalizer'],
     };
     this.#runner = new Runner(parts as RunnerDeps);
@@ -109,7 +109,7 @@ export class SimProcess {
       discoveredSlots: () => undefined,
       openBreakers: () => undefined,
       setAtRisk: () => {},
-      urgent: () => null,
+      yieldsTo: () => null,
       lease: (model, share) => pool(model).admission.lease(share && share.lines),
     };
   }

@@ -46,7 +46,7 @@ async function load(seed: number) {
     clock,
     log: silent,
     writer: 'w',
-    isAway: async () => true,
+    isDatabaseDown: async () => true,
     ledger: {
       async add(entries: LedgerEntry[]) {
         const sleepMs = isRunning && whole(3) === 0 ? whole(300) : 0;

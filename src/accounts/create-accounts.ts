@@ -60,10 +60,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   });
   const cache = createKeyCache(clock, findKey);
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
-  const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
+  const isDatabaseDown = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
   const writer = deps.ids.next('wrk_');
   const billingClock = new BillingClock(clock, log);
-  const ledger = createLedger({ ledger: store.ledger, writer, clock: billingClock, log, isAway });
+  const ledger = createLedger({ ledger: store.ledger, writer, clock: billingClock, log, isDatabaseDown });
   const reports = createReportGate();
   const rollUp = createRollUp({ ledger: store.ledger, reports, clock: billingClock, duties, log });
   const budgets = createBudgets({ orgs: store.orgs, clock, billingClock, log });

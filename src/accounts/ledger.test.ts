@@ -47,7 +47,7 @@ beforeEach(() => {
     writer: 'wrk_1',
     clock,
     log,
-    isAway: async () => away,
+    isDatabaseDown: async () => away,
   });
 });
 

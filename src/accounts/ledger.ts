@@ -29,7 +29,7 @@ export interface LedgerDeps {
   clock: Clock;
   log: Log;
   /** True if the ledger's error means that the database is unavailable, false if it rejected the entries. */
-  isAway: (error: unknown) => Promise<boolean>;
+  isDatabaseDown: (error: unknown) => Promise<boolean>;
 }
 
 /**
@@ -37,7 +37,7 @@ export interface LedgerDeps {
  * commit is numbered, so that a repeated one is not billed twice. Commits are written one after another; while the database is
  * unavailable, charges go on adding up in the next one.
  */
-export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps) {
+export function createLedger({ ledger, writer, clock, log, isDatabaseDown }: LedgerDeps) {
   let open = new Map<string, LedgerEntry>();
   /** Reservations of the charges in `open`. */
   let reservations: Reservation[] = [];
@@ -66,7 +66,7 @@ export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps)
         return failures.succeeded();
       } catch (error) {
         const wait = retryMs[tries];
-        if (wait === undefined && !(await isAway(error))) return giveUp(entries, error);
+        if (wait === undefined && !(await isDatabaseDown(error))) return giveUp(entries, error);
         if (wait === undefined && stopping.signal.aborted) return giveUp([...entries, ...takeOpen()], error);
         failures.failed(error, { entries: entries.length });
         if (wait !== undefined) await sleep(clock, wait);

@@ -119,5 +119,5 @@ export interface BatchContext extends BatchesDeps {
   /** True if the leases of this process are certainly still its own (`Heartbeat.holds`); others would be taken at once. */
   holdsLeases: (since?: number) => boolean;
   /** True if the database is unavailable, as opposed to rejecting a statement. */
-  isAway: (error: unknown) => Promise<boolean>;
+  isDatabaseDown: (error: unknown) => Promise<boolean>;
 }

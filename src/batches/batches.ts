@@ -72,7 +72,7 @@ export interface Batches extends Service {
   remove(caller: Caller, id: string): Promise<void>;
   cancel(caller: Caller, id: string): Promise<BatchView>;
   /**
-   * Sends no more lines until the batch is resumed. Lines in flight go on, and the window is not extended.
+   * Sends no more lines until the batch is resumed. Lines in flight continue, and the window is not extended.
    * @throws ApiError `not_found`, `batch_not_pausable`
    */
   pause(caller: Caller, id: string): Promise<BatchView>;

@@ -34,10 +34,10 @@ import { HistoryRecorder } from './watch/history-recorder.ts';
 import { toProcess } from './process-load.ts';
 import { createWorker } from './worker.ts';
 
-/** Owner of the scans of operators, who have no org. */
-const operators = '';
+/** Owner of the scans of operatorOwner, who have no org. */
+const operatorOwner = '';
 
-/** Builds the batch engine: a worker, and what clients and operators do with batches. */
+/** Builds the batch engine: a worker, and what clients and operatorOwner do with batches. */
 export function createBatches(deps: BatchesDeps): Batches {
   const { peers, time, log, batch: settings } = deps;
   const worker = createWorker(deps);
@@ -95,14 +95,18 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
   });
 
-  const shownNew = async (caller: Caller, { id, replayed }: { id: string; replayed: boolean }) => {
+  const announceNew = async (caller: Caller, { id, replayed }: { id: string; replayed: boolean }) => {
     openWork.forget();
     runner.wake();
     return { batch: await viewOwned(caller.orgId, id), replayed };
   };
 
-  const failuresOf = async (caller: Caller, id: string, { codes, window }: RetryOptions): Promise<Retry> => {
-    const of = await owned(caller.orgId, id);
+  const openFailedLines = async (
+    caller: Caller,
+    id: string,
+    { codes, window }: RetryOptions,
+  ): Promise<Retry> => {
+    const of = await requireOwned(caller.orgId, id);
     requireFailures(of);
     const errors = await readResults(reading, of, 'errors', 0);
     const lines = await failedLines({ ...deps, now: time.now() }, of, await errors.read(), codes);
@@ -126,7 +130,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     views: views.viewListed,
   };
 
-  const owned = async (orgId: string, id: string): Promise<Batch> => {
+  const requireOwned = async (orgId: string, id: string): Promise<Batch> => {
     const batch = await store.batches.get(orgId, id);
     if (!batch) throw notFound('batch');
     return batch;
@@ -141,7 +145,7 @@ export function createBatches(deps: BatchesDeps): Batches {
         filter.waiting === undefined ? { ...listing, views: rows } : listing;
       for (let after: string | undefined; ;) {
         const query = { ...filter, orgId, order: 'asc', limit: 250, after } as const;
-        const page = await listAll(from, query, orgId ?? operators, signal);
+        const page = await listAll(from, query, orgId ?? operatorOwner, signal);
         yield page.batches.map(({ batch }) => batch);
         if (!page.hasMore) return;
         after = page.batches.at(-1)!.batch.id;
@@ -180,7 +184,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async create(caller, input, creation) {
-      return shownNew(caller, await createBatch(creatingBatches, caller, input, creation));
+      return announceNew(caller, await createBatch(creatingBatches, caller, input, creation));
     },
 
     dryRun: (caller, input) => dryRun(dryRuns, caller, input),
@@ -205,18 +209,18 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async setPriority(caller, id, priority) {
-      await owned(caller.orgId, id);
+      await requireOwned(caller.orgId, id);
       const isOpen = await store.batches.setPriority(id, priority);
       const shown = await viewOwned(caller.orgId, id);
-      if (!isOpen) throw new ApiError('batch_not_changeable', endText(shown.batch));
+      if (!isOpen) throw new ApiError('batch_not_changeable', endedMessage(shown.batch));
       runner.wake();
       return shown;
     },
 
-    listAll: (filters, signal) => listAll(listing, filters, operators, signal),
+    listAll: (filters, signal) => listAll(listing, filters, operatorOwner, signal),
 
     async remove(caller, id) {
-      const batch = await owned(caller.orgId, id);
+      const batch = await requireOwned(caller.orgId, id);
       requireFinished(batch, 'it can be deleted');
       await worker.remove(batch);
     },
@@ -238,35 +242,35 @@ export function createBatches(deps: BatchesDeps): Batches {
 
     async pause(caller, id) {
       if (await store.batches.pause(caller.orgId, id, time.now())) runner.work.yieldBatch(id);
-      return mustBeOpen(await viewOwned(caller.orgId, id));
+      return requireOpen(await viewOwned(caller.orgId, id));
     },
 
     async resume(caller, id) {
       if (await store.batches.resume(caller.orgId, id, time.now())) runner.wake();
-      return mustBeOpen(await viewOwned(caller.orgId, id));
+      return requireOpen(await viewOwned(caller.orgId, id));
     },
 
     async retry(caller, id, options, creation) {
-      const retry = await failuresOf(caller, id, options);
-      return shownNew(caller, await retryBatch(creatingBatches, caller, retry, creation));
+      const retry = await openFailedLines(caller, id, options);
+      return announceNew(caller, await retryBatch(creatingBatches, caller, retry, creation));
     },
 
     async retryDryRun(caller, id, options) {
-      const retry = await failuresOf(caller, id, options);
+      const retry = await openFailedLines(caller, id, options);
       return retryDryRun(dryRuns, caller, retry);
     },
 
     async follow(caller, id, signal) {
-      await owned(caller.orgId, id);
+      await requireOwned(caller.orgId, id);
       return eventStreams.follow(id, signal);
     },
 
     async lines(caller, id, query, signal) {
-      return lineReader.page(await owned(caller.orgId, id), query, signal);
+      return lineReader.page(await requireOwned(caller.orgId, id), query, signal);
     },
 
     async line(caller, id, name, signal) {
-      return lineReader.one(await owned(caller.orgId, id), name, signal);
+      return lineReader.one(await requireOwned(caller.orgId, id), name, signal);
     },
 
     async followAll(filters, position, signal) {
@@ -281,7 +285,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async results(caller, id, stream, after) {
-      return readResults(reading, await owned(caller.orgId, id), stream, after);
+      return readResults(reading, await requireOwned(caller.orgId, id), stream, after);
     },
   };
   const act = createActOnBatch({
@@ -303,12 +307,12 @@ export function createBatches(deps: BatchesDeps): Batches {
   }
 }
 
-function mustBeOpen(view: BatchView): BatchView {
+function requireOpen(view: BatchView): BatchView {
   const { batch } = view;
   if (batch.closing === null) return view;
-  throw new ApiError('batch_not_pausable', endText(batch));
+  throw new ApiError('batch_not_pausable', endedMessage(batch));
 }
 
-function endText({ status }: Batch): string {
+function endedMessage({ status }: Batch): string {
   return isFinal(status) ? `The batch is ${status}.` : 'The batch is already ending.';
 }

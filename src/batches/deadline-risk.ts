@@ -5,7 +5,7 @@ import { type Hours, runningMs } from '../core/hours.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
 import type { OpenHours } from './open-hours.ts';
 
-/** Share of its running time after which a batch's rate is used: its first answers say little. */
+/** Share of its running time from which the rate of a batch is used, because the first answers say little. */
 const minRateShare = 0.01;
 /** Share of its running time after which a batch without progress is at risk, if nothing else is known. */
 const maxIdleShare = 0.75;

@@ -1,7 +1,7 @@
 import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
 
 const pageSize = 2_000;
-/** Batches of each kind that are judged at a time, so that it takes about a tenth of a second. */
+/** Batches of each kind whose risk is assessed at a time, which takes about a tenth of a second. */
 const maxJudged = 10_000;
 
 /** All batches without a decided end, by expiry. */

@@ -3,8 +3,8 @@ import type { Caller } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * The org and key of a batch as a caller, with their present settings: an operator's call counts against their limits. A key that was
- * revoked or disabled, or has expired, keeps its settings.
+ * The org and key of a batch as a caller, with their current settings: an operator's call counts against their limits. A key that
+ * was revoked or disabled, or has expired, keeps its settings.
  */
 export async function ownerOf(
   { orgs, keys }: Pick<Store, 'orgs' | 'keys'>,

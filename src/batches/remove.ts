@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Store } from '../store/store.ts';
 
-/** @param possible what a client can do with a finished batch. @throws ApiError `batch_not_finished` */
+/** @param possible what a client can do once the batch has ended, such as "it can be deleted" @throws ApiError `batch_not_finished` */
 export function requireFinished({ status }: Pick<Batch, 'status'>, possible: string): void {
   if (isFinal(status)) return;
   throw new ApiError(

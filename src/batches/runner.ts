@@ -29,7 +29,7 @@ const maxClosing = 64;
 
 export interface RunnerDeps extends BatchContext {
   finalizer: Finalizer;
-  /** False for a process that runs only what it leases at the creation. */
+  /** False for a process that runs only the chunks that it leases when it creates them. */
   claims: boolean;
 }
 
@@ -175,7 +175,7 @@ export class Runner {
     if (strays.length > 0) await store.batches.release(worker, strays);
   }
 
-  /** Releases leases after their answers are recorded, so that no line is sent twice. If this fails, the next heartbeat does it. */
+  /** Releases leases after their answers are recorded, so that no line is sent twice. If this fails, the next heartbeat repeats it. */
   async #giveBack(leases: Lease[]): Promise<void> {
     const { store, worker, log } = this.#deps;
     await this.#recorder.flush();

@@ -48,7 +48,7 @@ export function createWorker(deps: BatchesDeps): Worker {
   let isStopped = false;
   let isStarted = false;
 
-  /** Names of the models whose lines go on without this process: its end is not their fault. */
+  /** Names of the models whose lines run outside this process, and so cannot have ended it. */
   const detached = () =>
     catalog
       .list()
@@ -64,7 +64,7 @@ export function createWorker(deps: BatchesDeps): Worker {
       },
       claims,
     );
-  // A heartbeat reads and writes without changing a batch.
+  // A heartbeat tests reads and writes without changing a batch.
   const probe = () => store.workers.beat(worker, load());
   if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
   const missing = new MissingModels({ ...deps, lostAfterMs: settings.lostModelAfterMs });
@@ -76,14 +76,14 @@ export function createWorker(deps: BatchesDeps): Worker {
     worker,
     missing,
     hours: new OpenHours(peers, time),
-    isAway: (error: unknown) => isDatabaseUnavailable(error, probe),
+    isDatabaseDown: (error: unknown) => isDatabaseUnavailable(error, probe),
     holdsLeases: (since?: number) => heartbeat.holds(since),
   };
   const finalizer = new Finalizer(context);
   const runner: Runner = new Runner({ ...context, finalizer, claims });
   const wake = () => runner.wake();
   const arrivals = createArrivals({ ...context, peers, hasRoom: () => runner.hasRoom, wake });
-  // In an embedded database, a clock jump is this machine's: no time has passed for the batches.
+  // The clock of an embedded database is that of this machine: when it jumps, no time has passed for the batches.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
     log.warn(
@@ -98,7 +98,7 @@ export function createWorker(deps: BatchesDeps): Worker {
     detached,
     onReaped: wake,
     moveWindows: deps.exclusive ? moveWindows : null,
-    onReturn: (leases) => runner.work.keepOnly(leases),
+    onRefetched: (leases) => runner.work.keepOnly(leases),
   });
   const maintenance = new Maintenance({
     ...context,

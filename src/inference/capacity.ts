@@ -31,7 +31,7 @@ export interface Capacity {
   /** Interactive calls in flight by model, for the heartbeat. */
   interactiveLoad(): Record<string, number>;
   /** Interactive calls of `modelId` in flight to which the lines of all processes give way; null where lines do not. */
-  urgent(modelId: string): number | null;
+  yieldsTo(modelId: string): number | null;
   /** Models whose replicas other processes may use too: the processes lease the slots from one another. */
   sharedModels(): ReadonlySet<string>;
   /** Slots that were discovered under load; undefined where all servers report theirs. */
@@ -64,7 +64,7 @@ export function createCapacity(models: ServedModels): Capacity {
           .map(([id, served]) => [id, served.admission.interactive])
           .filter(([, n]) => n !== 0),
       ),
-    urgent: (modelId) => (pool(modelId)?.linesGiveWay ? (admission(modelId)?.interactive ?? 0) : null),
+    yieldsTo: (modelId) => (pool(modelId)?.linesGiveWay ? (admission(modelId)?.interactive ?? 0) : null),
     sharedModels: () => models.shared,
     discoveredSlots: (modelId) => pool(modelId)?.discovered,
     openBreakers: (modelId) => pool(modelId)?.closedServers,

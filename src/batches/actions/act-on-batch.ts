@@ -14,19 +14,19 @@ import type { ActOnBatch } from './batch-actions.ts';
 export interface ActOnBatchDeps {
   store: Pick<Store, 'batches'>;
   batches: Pick<Batches, 'pause' | 'resume' | 'cancel' | 'setPriority' | 'retry'>;
-  /** Caller with the present settings of an org and a key. */
+  /** Caller with the current settings of an org and a key. */
   callerOf: (of: Pick<Batch, 'orgId' | 'keyId' | 'keyFamily'>) => Promise<Caller>;
   audit: Pick<Audit, 'add'>;
 }
 
-/** Errors of a batch that has changed since the action began: it does not apply to it any more. */
-const changed: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Errors of a batch to which the action does not apply, because it has changed since the action began. */
+const inapplicableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   ...words('not_found batch_not_pausable batch_not_cancellable batch_not_changeable'),
   ...words('batch_not_finished nothing_to_retry'),
 ]);
 
-/** Errors that pass: the action waits. */
-const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(
+/** Temporary errors: the action waits and repeats the batch. */
+const temporaryCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>(
   words('storage_unavailable insufficient_storage server_overloaded shutting_down'),
 );
 
@@ -70,8 +70,8 @@ export function createActOnBatch({ store, batches, callerOf, audit }: ActOnBatch
       await note(action, batch, await change(action, caller, batch));
       return 'done';
     } catch (error) {
-      if (!(error instanceof ApiError) || passing.has(error.code)) throw error;
-      return changed.has(error.code) ? 'skipped' : error;
+      if (!(error instanceof ApiError) || temporaryCodes.has(error.code)) throw error;
+      return inapplicableCodes.has(error.code) ? 'skipped' : error;
     }
   };
 }

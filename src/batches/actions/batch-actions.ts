@@ -11,14 +11,14 @@ import type { Store } from '../../store/store.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { ActionPreview, ActionRequest } from '../../wire/batch/actions.ts';
 
-/** Batches of one action. */
+/** Maximum batches of one action. */
 const maxBatches = 10_000;
 const pollMs = 1_000;
 /** A process that does not record progress for this long has died. */
 const leaseMs = 30_000;
-/** Ended actions are shown for this long. */
-const shownMs = 7 * dayMs;
-const cleanMs = hourMs;
+/** Time for which ended actions are kept, and interval of their removal. */
+const keepMs = 7 * dayMs;
+const removeEveryMs = hourMs;
 /** Batches that one statement reads. */
 const perRead = 250;
 
@@ -56,7 +56,7 @@ export class BatchActions {
   #running: Promise<void> | null = null;
   #isWanted = false;
   #stopped = true;
-  #cleanAt = 0;
+  #removeAt = 0;
 
   constructor(deps: BatchActionsDeps) {
     this.#deps = deps;
@@ -182,9 +182,9 @@ export class BatchActions {
 
   async #runAll(): Promise<void> {
     const { store, worker, clock, time } = this.#deps;
-    if (clock.monotonic() >= this.#cleanAt) {
-      await store.actions.removeEnded(time.now() - shownMs);
-      this.#cleanAt = clock.monotonic() + cleanMs;
+    if (clock.monotonic() >= this.#removeAt) {
+      await store.actions.removeEnded(time.now() - keepMs);
+      this.#removeAt = clock.monotonic() + removeEveryMs;
     }
     while (!this.#stopped) {
       this.#isWanted = false;
@@ -199,8 +199,8 @@ export class BatchActions {
     const { position, done, failed, skipped, failures } = action;
     let progress: ActionProgress = { position, done, failed, skipped, failures };
     while (progress.position < ids.length) {
-      if (this.#stopped || !(await this.#mayGoOn(action))) break;
-      progress = await this.#next(action, ids[progress.position]!, progress);
+      if (this.#stopped || !(await this.#hasActiveKey(action))) break;
+      progress = await this.#actOnNext(action, ids[progress.position]!, progress);
       if (!(await store.actions.advance(worker, action.id, progress, time.now() + leaseMs))) return;
     }
     if (progress.position < ids.length) return;
@@ -211,8 +211,8 @@ export class BatchActions {
     );
   }
 
-  /** Ends an action whose key was revoked or disabled, or has expired. */
-  async #mayGoOn({ id, keyId }: BatchAction): Promise<boolean> {
+  /** Returns false and ends an action whose key was revoked or disabled, or has expired. */
+  async #hasActiveKey({ id, keyId }: BatchAction): Promise<boolean> {
     const { store, time, log } = this.#deps;
     const key = await store.keys.get(keyId);
     if (key && isActive(key, time.now())) return true;
@@ -221,7 +221,7 @@ export class BatchActions {
     return false;
   }
 
-  async #next(action: BatchAction, batchId: string, before: ActionProgress): Promise<ActionProgress> {
+  async #actOnNext(action: BatchAction, batchId: string, before: ActionProgress): Promise<ActionProgress> {
     const next = { ...before, position: before.position + 1 };
     const outcome = await this.#deps.act(action, batchId);
     if (outcome === 'done' || outcome === 'skipped') return { ...next, [outcome]: before[outcome] + 1 };

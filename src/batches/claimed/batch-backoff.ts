@@ -5,11 +5,11 @@ import type { Waiting } from '../../core/waiting.ts';
 import { isStorageUnavailable, lineBackoff } from '../lines/line-errors.ts';
 import type { LocalWork } from './local-work.ts';
 
-/** Faults of its own after which a batch fails; with the back-off between them they take some seconds. */
+/** Faults of its own after which a batch fails. With the back-off between them they take some seconds. */
 const maxFaults = 4;
-/** A batch without a setback for this long starts afresh. */
+/** A batch without an error for this long starts over with the shortest back-off. */
 const forgetMs = 600_000;
-/** Longest time that a retry takes to show whether the storage works again. */
+/** Longest time in which a retry shows that the storage works again. */
 const retryMs = 60_000;
 
 export interface BatchBackoffDeps extends Pick<BatchContext, 'clock' | 'random' | 'log'> {

@@ -103,8 +103,8 @@ export const leaseOf = ({ batchId, seq, epoch }: Chunk): Lease => ({ batchId, se
 const keyOf = ({ batchId, seq }: { batchId: string; seq: number }) => `${batchId}/${seq}`;
 
 /**
- * Chunks of this process while they have lines to run, and their leases until they are recorded as finished. Changes states, and
- * counts them; `LocalWork` decides which.
+ * Chunks of this process while they have lines to run, and their leases until they are recorded as finished. Applies and counts
+ * the state changes that `LocalWork` decides.
  */
 export class ClaimedChunks {
   #chunks = new Map<string, ClaimedChunk>();

@@ -68,30 +68,30 @@ export class LocalWork {
     return line;
   }
 
-  /** A line in flight has its result. */
+  /** Ends a line in flight that has its result. */
   answered(line: ClaimedLine): void {
-    this.#land(line, 'answer');
+    this.#moveAndSettle(line, 'answer');
   }
 
-  /** A line in flight waits until its model takes requests; meanwhile other lines probe it. */
+  /** Makes a line in flight wait until its model takes requests. Meanwhile other lines probe the model. */
   park(line: ClaimedLine): void {
-    this.#land(line, waits(line) ? 'park' : 'withdraw');
+    this.#moveAndSettle(line, canRetryHere(line) ? 'park' : 'withdraw');
   }
 
-  /** A line in flight is queued again after `ms`, before all others of its chunk. @param onRetry called then */
+  /** Queues a line in flight again after `ms`, before all others of its chunk. @param onRetry called then */
   backOff(line: ClaimedLine, ms: number, onRetry: () => void): void {
-    if (!waits(line)) return this.#land(line, 'withdraw');
-    this.#land(line, 'back off');
+    if (!canRetryHere(line)) return this.#moveAndSettle(line, 'withdraw');
+    this.#moveAndSettle(line, 'back off');
     this.#clock.after(ms, () => {
       if (line.state === 'backing off') this.#queue(line.claimed, 'unshift', [line]);
       onRetry();
     });
   }
 
-  /** A line in flight ends without a result here: its chunk goes to another owner. */
+  /** Ends a line in flight without a result: the next owner of its chunk sends it. */
   withdraw(line: ClaimedLine): void {
     this.yieldChunk(line.claimed);
-    this.#land(line, 'withdraw');
+    this.#moveAndSettle(line, 'withdraw');
   }
 
   /** Queues the parked lines of a model after all others; false if there are none. */
@@ -122,27 +122,27 @@ export class LocalWork {
   /** Sends no more lines of a batch, and aborts its calls after `graceMs`. */
   stopBatch(batchId: string, graceMs: number): void {
     const batch = this.batch(batchId);
-    if (!batch || !move(batch, 'stop')) return;
+    if (!batch || !moveBatch(batch, 'stop')) return;
     const reason = new ApiError('batch_cancelled', 'The batch takes no more results.');
     if (graceMs <= 0) batch.abort.abort(reason);
     else this.#clock.after(graceMs, () => batch.abort.abort(reason));
-    for (const claimed of this.chunks.ofBatch(batchId)) this.#end(claimed, 'stop');
+    for (const claimed of this.chunks.ofBatch(batchId)) this.#endSending(claimed, 'stop');
   }
 
-  /** Sends no more lines of a batch until `resumeBatch`; lines in flight go on. */
+  /** Sends no more lines of a batch until `resumeBatch`; lines in flight continue. */
   yieldBatch(batchId: string): void {
     const batch = this.batch(batchId);
     if (!batch || batch.state === 'stopping') return;
-    move(batch, 'yield');
+    moveBatch(batch, 'yield');
     for (const claimed of this.chunks.ofBatch(batchId)) this.yieldChunk(claimed);
   }
 
   resumeBatch(batchId: string): void {
     const batch = this.batch(batchId);
-    if (batch) move(batch, 'resume');
+    if (batch) moveBatch(batch, 'resume');
   }
 
-  /** Takes over a change of the order of batches. */
+  /** Applies a changed place of a batch in the queue of its org. */
   reorderBatch(batchId: string, due: number): void {
     const batch = this.batch(batchId);
     if (batch) batch.due = due;
@@ -150,23 +150,23 @@ export class LocalWork {
 
   /** Sends no more lines of a chunk, and releases it when its lines in flight have ended. */
   yieldChunk(claimed: ClaimedChunk): void {
-    this.#end(claimed, 'yield');
+    this.#endSending(claimed, 'yield');
   }
 
   /** Yields all chunks whose lease is not in `leases`: other processes have taken them. Lines in flight still count if they end first. */
   keepOnly(leases: readonly Lease[]): void {
-    const left = new Set(leases.map(nameOf));
+    const left = new Set(leases.map(leaseKey));
     for (const claimed of this.chunks.all)
-      if (!left.has(nameOf(leaseOf(claimed.chunk)))) this.yieldChunk(claimed);
+      if (!left.has(leaseKey(leaseOf(claimed.chunk)))) this.yieldChunk(claimed);
   }
 
   /** Aborts a batch's calls and drops its chunks at once. */
   dropBatch(batchId: string, reason: Error): void {
     const batch = this.batch(batchId);
     if (!batch) return;
-    move(batch, 'stop');
+    moveBatch(batch, 'stop');
     batch.abort.abort(reason);
-    for (const claimed of this.chunks.ofBatch(batchId)) this.#end(claimed, 'drop');
+    for (const claimed of this.chunks.ofBatch(batchId)) this.#endSending(claimed, 'drop');
   }
 
   dropAll(reason: Error): void {
@@ -178,13 +178,13 @@ export class LocalWork {
     claimed.queue[how](...lines);
   }
 
-  #land(line: ClaimedLine, event: LineEvent): void {
+  #moveAndSettle(line: ClaimedLine, event: LineEvent): void {
     this.chunks.moveLine(line, event);
     this.#settle(line.claimed);
   }
 
-  /** Ends the sending of a chunk; its lines that are not in flight are left to the next owner. */
-  #end(claimed: ClaimedChunk, event: ChunkEvent): void {
+  /** Sends no more lines of a chunk: the next owner gets those that are not in flight. */
+  #endSending(claimed: ClaimedChunk, event: ChunkEvent): void {
     if (!this.chunks.moveChunk(claimed, event)) return;
     claimed.queue = [];
     for (const line of claimed.lines)
@@ -193,7 +193,7 @@ export class LocalWork {
     this.#settle(claimed);
   }
 
-  /** Applies what follows for a chunk from the states of its lines. */
+  /** Moves a chunk to the state that follows from those of its lines. */
   #settle(claimed: ClaimedChunk): void {
     const event = followingEvent(claimed.count, claimed.lines.length);
     if (!event || !this.chunks.moveChunk(claimed, event)) return;
@@ -206,18 +206,18 @@ function isCancellable({ state }: ClaimedLine): boolean {
   return after(lineMachine, state, 'cancel') !== undefined;
 }
 
-/** True if a line in flight may wait here to be sent again; otherwise the next owner of its chunk sends it. */
-function waits({ state, claimed }: ClaimedLine): boolean {
+/** True if this process may send a line in flight again; otherwise the next owner of its chunk does. */
+function canRetryHere({ state, claimed }: ClaimedLine): boolean {
   return state === 'sent' && claimed.state === 'open';
 }
 
 /** Returns false if the event cannot happen in the batch's state. */
-function move(batch: RunningBatch, event: BatchEvent): boolean {
+function moveBatch(batch: RunningBatch, event: BatchEvent): boolean {
   const state = after(batchMachine, batch.state, event);
   if (state) batch.state = state;
   return state !== undefined;
 }
 
-function nameOf({ batchId, seq, epoch }: Lease): string {
+function leaseKey({ batchId, seq, epoch }: Lease): string {
   return `${batchId}/${seq}/${epoch}`;
 }

@@ -44,7 +44,7 @@ export class PoisonSuspects {
     };
   }
 
-  /** A suspect ended and this process lives. */
+  /** Counts a suspect that ended without killing this process. */
   answered(): void {
     this.#maxRunning++;
   }

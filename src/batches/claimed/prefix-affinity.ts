@@ -1,7 +1,7 @@
 import type { Capacity } from '../../inference/capacity.ts';
 import { type ClaimedChunk, type ClaimedChunks, inFlightOf } from './claimed-chunks.ts';
 
-/** Maximum chunks that are claimed only to give each slot a prefix of its own; each has up to 64 lines. */
+/** Maximum chunks, of up to 64 lines each, that are claimed only to give each slot a prefix of its own. */
 const maxPrefixes = 32;
 
 /**

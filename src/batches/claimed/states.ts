@@ -3,7 +3,6 @@
 // `machine[state][event]` is the next state; an event without an entry cannot happen in that state. None of this is stored:
 // the database knows only whether a chunk is leased and whether a line has a result.
 
-/** A line. */
 export const lineMachine = {
   queued: { send: 'sent', withdraw: 'returned', cancel: 'done' },
   sent: {
@@ -13,9 +12,9 @@ export const lineMachine = {
     withdraw: 'returned',
     cancel: 'cancelling',
   },
-  // Alone, after a failure of its own or a refusal.
+  // Waits alone after a failure or a refusal.
   'backing off': { retry: 'queued', withdraw: 'returned', cancel: 'done' },
-  // With others, until the model takes requests.
+  // Waits with others until the model takes requests.
   parked: { retry: 'queued', withdraw: 'returned', cancel: 'done' },
   // A single request whose call is aborted.
   cancelling: { answer: 'done', withdraw: 'returned' },
@@ -24,7 +23,7 @@ export const lineMachine = {
   done: {},
 } as const;
 
-/** A chunk. Lines of an open chunk are sent; a chunk that yields or stops waits only for its lines in flight. */
+/** Lines of an open chunk are sent; a chunk that yields or stops waits only for its lines in flight. */
 export const chunkMachine = {
   open: { complete: 'finished', yield: 'yielding', stop: 'stopping', drop: 'dropped' },
   yielding: { complete: 'finished', idle: 'released', stop: 'stopping', drop: 'dropped' },
@@ -37,7 +36,7 @@ export const chunkMachine = {
   dropped: { complete: 'finished' },
 } as const;
 
-/** A batch. A batch that yields sends nothing until it resumes, and its chunks are released. */
+/** A batch that yields sends nothing until it resumes, and its chunks are released. */
 export const batchMachine = {
   running: { yield: 'yielding', stop: 'stopping' },
   yielding: { resume: 'running', stop: 'stopping' },

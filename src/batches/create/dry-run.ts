@@ -65,7 +65,7 @@ async function estimate(
   };
 }
 
-/** Prices and counts an input, and discards what was written of it. */
+/** Prices and counts an input, and deletes the file that was written for it. */
 async function priceAndCount(
   { creating, counting }: DryRunDeps,
   caller: Caller,

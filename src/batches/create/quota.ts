@@ -120,7 +120,7 @@ function storageLimit(
   return limit === undefined ? [] : [{ name: 'stored_bytes', owner, model: null, limit, used, adds }];
 }
 
-/** Results come on top, so that a batch of an uploaded file needs some room, too. */
+/** A batch of an uploaded file adds only its results, so it needs some room as well. */
 function isStorageFull({ limit, used, adds }: StorageLimit): boolean {
   return adds > 0 ? used + adds > limit : used >= limit;
 }
@@ -129,7 +129,7 @@ function isExhausted(budget: SpentBudget): boolean {
   return budget.hard !== false && isUsedUp(budget);
 }
 
-/** Error for a batch or a single request that does not fit; first for one that can never fit. */
+/** Error for a batch or a single request over its limits: for a limit that it could never fit, if there is one. */
 export function limitExceeded(
   exceeded: readonly QueueLimit[],
   what: 'batch' | 'request' = 'batch',

@@ -21,7 +21,7 @@ const msPerToken = 1;
 /** Results of lines in flight at the end of the window are accepted for this long. */
 const drainGraceMs = 2_000;
 
-/** Place in the queue of its org of a batch that is created at `now`, and the end of its window. */
+/** Queue position and window end of a batch that is created at `now`. */
 export function placeIn(
   windowMs: number,
   now: number,
@@ -41,7 +41,7 @@ export interface WindowForecast {
   forecast: Forecast;
 }
 
-/** Forecasts of a batch that is created at `now`, in each of the offered windows. */
+/** Forecasts of a batch that is created at `now`, in the order of the windows. */
 export async function forecastWindows(
   deps: ForecastDeps,
   caller: Caller,
@@ -53,12 +53,12 @@ export async function forecastWindows(
   return windows.map((window, at) => ({ window, forecast: forecasts[at]! }));
 }
 
-/** True if a window that a request names is refused where the batch would miss it. The window of `24h` and longer ones never are. */
+/** True for a window shorter than `24h` that a request names: it is refused if the batch would miss it. */
 export function isRefusable(window: BatchWindow | undefined): window is BatchWindow {
   return window !== undefined && window.ms < usualWindowMs;
 }
 
-/** Error for a batch that would miss the window that its request names; undefined where it is met, or nothing was measured yet. */
+/** Error for a batch that would miss the named window; undefined if it would meet it, or nothing was measured yet. */
 export function windowRefusal(
   window: BatchWindow | undefined,
   forecasts: readonly WindowForecast[],

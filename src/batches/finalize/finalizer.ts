@@ -26,9 +26,9 @@ import { assembleResultFile } from './result-file.ts';
 const missingSlice = 500;
 /** Batches that write their result files at a time; orgs take turns. */
 const maxWriting = 2;
-/** Leases of a closing chunk that retry reading an existing input; most are half a minute apart. */
+/** Leases of a closing chunk after which an existing but unreadable input is given up; most are half a minute apart. */
 const maxInputReads = 20;
-/** Attempts to close a batch that itself makes them fail; the last one ends it as failed. */
+/** Attempts to close a batch that fail because of the batch itself; the last one ends it as failed. */
 const maxTries = 4;
 /** Rows of a finished batch are deleted in slices of this size. */
 const purgeSlice = 2_000;
@@ -43,7 +43,7 @@ const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
   completed: { code: 'batch_failed', message: 'This request was lost.' },
 };
 
-/** As `endings`, of single requests. */
+/** As `endings`, for single requests. */
 const groupEndings: typeof endings = {
   ...endings,
   cancelled: { code: 'batch_cancelled', message: 'The request was cancelled before it was answered.' },
@@ -105,7 +105,7 @@ export class Finalizer {
 
   /** False for faults of the disk or the whole database, which pass. */
   async #isBatchFault(error: unknown): Promise<boolean> {
-    return !(error instanceof BlobError) && !(await this.#deps.isAway(error));
+    return !(error instanceof BlobError) && !(await this.#deps.isDatabaseDown(error));
   }
 
   /** Fault with which a batch ends at its last attempt. */
@@ -140,11 +140,11 @@ export class Finalizer {
     const fault = this.#faultOf(batch.id);
     if (incomplete) {
       if (!(await store.batches.closeGate(worker, lease))) return;
-      if (!(await this.#orElse(fault && true, () => this.#recordMissing(batch, lease)))) return;
+      if (!(await this.#orIfFaulty(fault, true, () => this.#recordMissing(batch, lease)))) return;
     }
     const files = isGroup(batch.id) ? { output: null, errors: null } : await this.#assemble(batch, fault);
     const outcome = await this.#publish(batch, lease, files, fault);
-    // The lease is lost, or the answer to our own publication was: then the files belong to the batch. Unused files are swept.
+    // Another process has the lease, or this one has published and lost the answer. Then the files are in use; unused ones are swept.
     if (outcome === 'fenced') return;
     if (!isGroup(batch.id)) {
       const { id, orgId, endpoint, closing, total, createdAt } = batch;
@@ -155,12 +155,12 @@ export class Finalizer {
     await this.purge(batch.id);
   }
 
-  /** Runs `step`. If it fails because of the batch, a batch that is given up gets `instead`. */
-  async #orElse<T>(instead: T | undefined, step: () => Promise<T>): Promise<T> {
+  /** Runs `step`, and returns `instead` if it fails because of a batch that ends with `fault`. */
+  async #orIfFaulty<T>(fault: BatchFault | undefined, instead: T, step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
-      if (instead === undefined || !(await this.#isBatchFault(error))) throw error;
+      if (!fault || !(await this.#isBatchFault(error))) throw error;
       return instead;
     }
   }
@@ -229,7 +229,7 @@ export class Finalizer {
   async #assemble(batch: Batch, fault: BatchFault | undefined): Promise<ResultFiles> {
     const now = this.#deps.time.now();
     const write = (stream: ResultStream) =>
-      this.#orElse(fault && null, () => assembleResultFile(this.#deps, batch, stream, now));
+      this.#orIfFaulty(fault, null, () => assembleResultFile(this.#deps, batch, stream, now));
     const output = await write('output');
     try {
       return { output, errors: await write('errors') };
@@ -245,14 +245,14 @@ export class Finalizer {
     files: ResultFiles,
     fault: BatchFault | undefined,
   ): Promise<'published' | 'fenced'> {
-    const { store, worker, time, isAway } = this.#deps;
+    const { store, worker, time, isDatabaseDown } = this.#deps;
     try {
       const outcome = await store.batches.publish(worker, lease, files, time.now(), fault);
       if (outcome !== 'incomplete') return outcome;
       throw new ResultMismatch(`The results and the counts of ${batch.id} differ.`);
     } catch (error) {
       // In an outage, the publication may have succeeded: unused files are swept.
-      if (!(await isAway(error))) await this.#remove(files);
+      if (!(await isDatabaseDown(error))) await this.#remove(files);
       throw error;
     }
   }

@@ -15,10 +15,7 @@ const columns = [
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/**
- * Row of the index of a result file, which has a row per result, in the same order. It says what the result itself does not: the values
- * of `columns` as a JSON array.
- */
+/** Row of the index of a result file, which has a row per result, in the same order: the values of `columns` as a JSON array. */
 export function encodeIndexRow(outcome: PlacedOutcome): Uint8Array {
   return encoder.encode(`${JSON.stringify(columns.map((column) => outcome[column]))}\n`);
 }

@@ -69,7 +69,7 @@ describe('Heartbeat', () => {
         said.push(`move ${by} at ${time.now() - began}`);
       },
       onReaped: () => said.push('reaped'),
-      onReturn: (leases) => said.push(`left ${leases.map(({ seq }) => seq).join()}`),
+      onRefetched: (leases) => said.push(`left ${leases.map(({ seq }) => seq).join()}`),
     });
   });
 

@@ -30,7 +30,7 @@ export interface HeartbeatDeps extends Pick<BatchContext, 'store' | 'worker' | '
   /** Called when chunks of dead processes were released. */
   onReaped: () => void;
   /** Called with the leases left after a silence in which others may have taken some. */
-  onReturn: (leases: readonly Lease[]) => void;
+  onRefetched: (leases: readonly Lease[]) => void;
   /** Moves the windows of open batches when the database's clock jumps; null if other processes use the database. */
   moveWindows: ((by: number) => Promise<void>) | null;
 }
@@ -44,18 +44,18 @@ export interface HeartbeatDeps extends Pick<BatchContext, 'store' | 'worker' | '
 export class Heartbeat {
   #deps: HeartbeatDeps;
   #timer: Timer | null = null;
-  /** When the last successful beat was sent. */
-  #lastBeat = Number.NEGATIVE_INFINITY;
-  /** When the first beat was sent, or the first after a lost one. */
+  /** Monotonic time at which the last successful beat was sent. */
+  #lastBeatAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic time of the first of the beats that arrived without a gap. */
   #steadySince = Number.NEGATIVE_INFINITY;
-  /** When the leases left were last fetched. */
-  #returnedAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic time at which the remaining leases were last fetched. */
+  #refetchedAt = Number.NEGATIVE_INFINITY;
   /** Milliseconds by which windows still have to follow a clock that was set back. */
   #behind = 0;
-  #begun = 0;
+  #beatBegunAt = 0;
   #stopped = true;
   /** True if the last beat reported an unavailable model. */
-  #waited = false;
+  #reportedWaits = false;
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #suspension: StallClock;
@@ -74,8 +74,8 @@ export class Heartbeat {
    * @param since monotonic milliseconds of the request, for a lease not yet held
    */
   holds(since = Number.POSITIVE_INFINITY): boolean {
-    const left = this.#lastBeat + leaseLifeMs - marginMs - this.#deps.clock.monotonic();
-    return left > 0 && since >= this.#returnedAt;
+    const left = this.#lastBeatAt + leaseLifeMs - marginMs - this.#deps.clock.monotonic();
+    return left > 0 && since >= this.#refetchedAt;
   }
 
   /** Sends the first beat, which must succeed: nothing may be claimed without it. */
@@ -96,14 +96,14 @@ export class Heartbeat {
   }
 
   get #isFirst(): boolean {
-    return this.#lastBeat === Number.NEGATIVE_INFINITY;
+    return this.#lastBeatAt === Number.NEGATIVE_INFINITY;
   }
 
   #schedule(): void {
     if (this.#stopped) return;
     const { clock } = this.#deps;
     // The interval is from beat to beat, however long the last one took.
-    const wait = Math.max(minWaitMs, this.#begun + beatMs - clock.monotonic());
+    const wait = Math.max(minWaitMs, this.#beatBegunAt + beatMs - clock.monotonic());
     this.#timer = clock.after(Math.min(wait, waitingMs), () => {
       if (!this.#isDue()) return this.#schedule();
       this.#beating = this.#beat()
@@ -117,31 +117,35 @@ export class Heartbeat {
 
   #isDue(): boolean {
     const { clock, load } = this.#deps;
-    const isTime = clock.monotonic() > this.#begun + beatMs - minWaitMs;
-    return isTime || this.#waited || load().waits !== undefined;
+    const isTime = clock.monotonic() > this.#beatBegunAt + beatMs - minWaitMs;
+    return isTime || this.#reportedWaits || load().waits !== undefined;
   }
 
   async #beat(): Promise<void> {
     const { store, peers, worker, clock, load } = this.#deps;
-    const before = (this.#begun = clock.monotonic());
+    const before = (this.#beatBegunAt = clock.monotonic());
     const suspended = this.#suspension.ms;
     const reported = load();
     const { now, others } = await store.workers.beat(worker, reported);
-    this.#waited = reported.waits !== undefined;
-    await this.#learn(now, before);
+    this.#reportedWaits = reported.waits !== undefined;
+    await this.#followDatabaseTime(now, before);
     // This beat must not extend leases that have lapsed.
-    if (!this.#isFirst && !this.holds()) await this.#return();
+    if (!this.#isFirst && !this.holds()) await this.#refetchLeases();
     // Leases count from the sending of the beat, because the time of the write is unknown.
-    if (before - this.#lastBeat > missedMs) this.#steadySince = before;
-    this.#lastBeat = before;
+    if (before - this.#lastBeatAt > missedMs) this.#steadySince = before;
+    this.#lastBeatAt = before;
     this.#suspendedBefore = suspended;
     peers.update(others);
     // Not awaited: it waits for the current claim, and a claim that hangs must not delay the next beat.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }
 
-  /** Sets the time and moves the windows, in the order in which no batch is late for a moment. */
-  async #learn(now: number, asked: number): Promise<void> {
+  /**
+   * Follows the database's clock: moves the windows before the time forwards, and after it backwards, so that no batch counts as
+   * late in between.
+   * @param now time of the database @param asked monotonic milliseconds at which it was requested
+   */
+  async #followDatabaseTime(now: number, asked: number): Promise<void> {
     const { time, moveWindows } = this.#deps;
     const by = moveWindows && !this.#isFirst ? time.jump(now, asked) : 0;
     // If this fails, the next beat sees the jump again.
@@ -153,19 +157,19 @@ export class Heartbeat {
     this.#behind = 0;
   }
 
-  /** Fetches the leases left. After the beat is written, no other process takes any more. */
-  async #return(): Promise<void> {
-    const { store, worker, clock, log, onReturn } = this.#deps;
+  /** Fetches the remaining leases. Once the beat is written, no other process takes any of them. */
+  async #refetchLeases(): Promise<void> {
+    const { store, worker, clock, log, onRefetched } = this.#deps;
     const leases = await store.workers.leases(worker);
-    this.#returnedAt = clock.monotonic();
-    const silentMs = Math.round(this.#returnedAt - this.#lastBeat);
+    this.#refetchedAt = clock.monotonic();
+    const silentMs = Math.round(this.#refetchedAt - this.#lastBeatAt);
     const suspendedMs = Math.round(this.#suspension.ms - this.#suspendedBefore);
     const message =
       suspendedMs * 2 > silentMs
         ? 'this process was suspended, or short of CPU or memory; it continues with the leases it still has'
         : 'the database is back; this process continues with the leases it still has';
     log.warn({ silent_ms: silentMs, stood_still_ms: suspendedMs, leases: leases.length }, message);
-    onReturn(leases);
+    onRefetched(leases);
   }
 
   async #tidy(now: number): Promise<void> {
@@ -173,7 +177,7 @@ export class Heartbeat {
     try {
       await giveBackStrays();
       // After an outage, or at start-up, all other processes get a lease's time to send a beat.
-      const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
+      const isSteady = this.#lastBeatAt - this.#steadySince >= leaseLifeMs;
       if (!isSteady) return;
       if ((await store.workers.reap(now - leaseLifeMs, this.#deps.detached())) > 0) onReaped();
       await store.workers.finishUpgrade(now);

@@ -19,7 +19,7 @@ const hurryMs = 2_000;
 /** A million open batches with windows of a day bring twelve a second. */
 const maxHurried = 100;
 const riskMs = 30_000;
-const learnMs = 5_000;
+const followRisksMs = 5_000;
 const maxExpired = 100;
 const maxPurged = 4;
 const reopenMs = 60_000;
@@ -79,7 +79,7 @@ export class Maintenance {
     this.#duty(() => this.#hurryLate(), hurryMs),
     this.#duty(() => this.#warnOfRisks(), riskMs),
     this.#duty(() => this.#forgetRequests(), forgetMs),
-    this.#task(() => this.#learnOfRisks(), learnMs),
+    this.#task(() => this.#followRisks(), followRisksMs),
   ];
 
   constructor(deps: MaintenanceDeps) {
@@ -146,7 +146,7 @@ export class Maintenance {
     for (const id of ids) this.#follow(id, states.get(id));
   }
 
-  /** Drops the single requests here that have a result: another process has cancelled them, or recorded its answer. */
+  /** Drops this process's single requests that have a result: another process has cancelled or answered them. */
   async #dropEnded(): Promise<void> {
     const { store, work } = this.#deps;
     const running = work.requests();
@@ -154,7 +154,7 @@ export class Maintenance {
     for (const place of await store.requests.ended(running)) work.cancelRequest(place);
   }
 
-  /** Lets late batches go first. */
+  /** Puts late batches before all others of their orgs. */
   async #hurryLate(): Promise<void> {
     const { store, time } = this.#deps;
     await store.batches.hurry(time.now(), maxHurried);
@@ -177,8 +177,8 @@ export class Maintenance {
         log.warn({ batch: id }, 'a batch will miss its window');
   }
 
-  /** Applies what another process has found. */
-  async #learnOfRisks(): Promise<void> {
+  /** Applies the models at risk that another process reports. */
+  async #followRisks(): Promise<void> {
     const { duties, capacity } = this.#deps;
     if (!duties.isHolder()) capacity.setAtRisk(duties.atRisk);
   }
@@ -194,7 +194,7 @@ export class Maintenance {
     );
   }
 
-  /** Purges finished batches; one that fails does not keep the others. */
+  /** Purges finished batches; a failed purge does not prevent the others. */
   async #purgeFinished(): Promise<void> {
     const { store, purge } = this.#deps;
     const errors: unknown[] = [];
@@ -225,7 +225,7 @@ export class Maintenance {
     work.reorderBatch(id, state.due);
     if (state.closing === null) return isSuspended ? work.yieldBatch(id) : work.resumeBatch(id);
     if (state.closing === 'completed') return;
-    // After expires_at, only results that are on their way are accepted.
+    // After expires_at, the batch accepts only results that are being recorded.
     const grace = state.closing === 'cancelled' ? state.acceptUntil - time.now() : 0;
     work.stopBatch(id, grace);
   }

@@ -8,7 +8,7 @@ import type { BatchStore } from '../../store/contract/batches.ts';
 
 /** Interval between two reads: a batch of another process starts this soon. Claims look for all other work once a second. */
 const readMs = 150;
-/** A batch is looked for this long after its time of creation. One that is committed later waits for the next claim. */
+/** A batch is found this way for this long after its creation. A batch that is committed later waits for the next claim. */
 const lookBackMs = 2_000;
 /** New batches that are read, newest first. */
 const maxNew = 64;
@@ -31,7 +31,7 @@ export function createArrivals({ store, peers, clock, time, log, hasRoom, wake }
   let seen: ReadonlySet<string> = new Set();
 
   async function read(): Promise<void> {
-    // The own batches wake it at their creation.
+    // A process wakes itself when it creates a batch.
     if (peers.isAlone || !hasRoom()) return;
     const ids = await store.batches.createdSince(time.now() - lookBackMs, maxNew);
     const isNew = ids.some((id) => !seen.has(id));

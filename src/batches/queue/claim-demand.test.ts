@@ -208,33 +208,33 @@ describe('Demand', () => {
     it('yields claimed chunks to peers, unless they may be probed now or have a history', async () => {
       const claimed = claimedChunk({});
       const models = new Set(['m']);
-      const isForOthers = () => demand.isForOthers(claimed, models);
-      expect(isForOthers()).toBe(true);
+      const shouldRelease = () => demand.shouldRelease(claimed, models);
+      expect(shouldRelease()).toBe(true);
       room = 1;
-      expect(isForOthers()).toBe(false);
+      expect(shouldRelease()).toBe(false);
       room = 0;
       claimed.count.sent = 1;
-      expect(isForOthers()).toBe(false);
+      expect(shouldRelease()).toBe(false);
       claimed.count.sent = 0;
       const last = { at: 0, answers: 0, breaks: 0, upstreamMessage: undefined };
       claimed.lines[0]!.attempts = { ...noAttempts, last };
-      expect(isForOthers()).toBe(false);
+      expect(shouldRelease()).toBe(false);
       // One that died is known to be dead by then.
       await clock.advance(34_999);
-      expect(isForOthers()).toBe(false);
+      expect(shouldRelease()).toBe(false);
       await clock.advance(1);
-      expect(isForOthers()).toBe(true);
+      expect(shouldRelease()).toBe(true);
       others.send = false;
-      expect(isForOthers()).toBe(false);
+      expect(shouldRelease()).toBe(false);
       claimed.lines[0]!.attempts = noAttempts;
-      expect(isForOthers()).toBe(true);
+      expect(shouldRelease()).toBe(true);
       waiting = null;
-      expect(isForOthers()).toBe(false);
+      expect(shouldRelease()).toBe(false);
       pause = { model: 'm', orgId: null, since: 0, keyId: 'key_1' };
-      expect(isForOthers()).toBe(true);
+      expect(shouldRelease()).toBe(true);
       pause = null;
       models.clear();
-      expect(isForOthers()).toBe(true);
+      expect(shouldRelease()).toBe(true);
     });
 
     it('keeps all chunks without peers, and during a short overload', async () => {

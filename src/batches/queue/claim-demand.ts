@@ -14,17 +14,17 @@ import type { PrefixAffinity } from '../claimed/prefix-affinity.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
 
-/** Lines claimed beyond what the engines can take now; below this number, more are claimed. */
+/** Lines that are claimed beyond those that the engines can take now. */
 const minAhead = 64;
-/** A claim also brings the lines answered in `ms`, at most `maxLines`, so that a fast engine costs few claims a second. */
+/** A claim also covers the lines that are answered within `ms`, at most `maxLines`, so that a fast engine costs few claims a second. */
 const ahead = { ms: 250, maxLines: 512 } as const;
-/** Orgs of a model that have lines claimed at a time; more of them take turns by the chunk. */
+/** Orgs of a model that have lines claimed at a time. Further orgs take turns chunk by chunk. */
 const maxOrgs = 64;
 /** Orgs with late work that have lines claimed, beyond `maxOrgs` if necessary. */
 const maxLateOrgs = 16;
 /** An overload shorter than this ends before another process could claim released chunks. */
 const briefMs = 5_000;
-/** Time after which the load of all peers is current: a dead process counts as available until its lease ends (`leaseLifeMs`). */
+/** Length of an outage from which the peers' load is current: a dead process counts as available until its lease ends (`leaseLifeMs`). */
 const peersCurrentMs = 35_000;
 
 export interface ClaimDemandDeps {
@@ -40,7 +40,7 @@ export interface ClaimDemandDeps {
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
-/** Claims nothing beyond the lines that are wanted. */
+/** Claims no chunks for orgs beyond the wanted lines. */
 const noOrgs: Pick<ClaimRequest, 'claimedDue' | 'moreOrgs' | 'moreLateOrgs'> = {
   claimedDue: {},
   moreOrgs: 0,
@@ -73,10 +73,12 @@ export class ClaimDemand {
     return [...ids.filter((id) => hours.share(id) > 0), ...missing.lost];
   }
 
+  /** Notes that a claim found no ready chunks of a model. */
   noteDry(model: string): void {
     this.#dry.add(model);
   }
 
+  /** Lets all models be claimed again. */
   refresh(): void {
     this.#dry.clear();
   }
@@ -110,30 +112,30 @@ export class ClaimDemand {
   onlyProbes(model: string): boolean {
     const { capacity, peers } = this.#deps;
     const cause = capacity.waiting(model);
-    if (!cause || (cause.code === 'engine_overloaded' && !this.#lasts(cause, briefMs))) return false;
+    if (!cause || (cause.code === 'engine_overloaded' && !this.#hasLasted(cause, briefMs))) return false;
     return peers.isServedElsewhere(model);
   }
 
-  #lasts({ since }: WaitingCause, ms: number): boolean {
+  #hasLasted({ since }: WaitingCause, ms: number): boolean {
     return this.#deps.clock.now() - since >= ms;
   }
 
   /** True if this process should release the chunk: its model does not run here, is unavailable, or an operator paused it. */
-  isForOthers(claimed: ClaimedChunk, models: ReadonlySet<string>): boolean {
+  shouldRelease(claimed: ClaimedChunk, models: ReadonlySet<string>): boolean {
     const { capacity, peers, controls } = this.#deps;
     const { model, batch, lines } = claimed;
     if (!models.has(model) || controls.pausing(batch.orgId, model)) return true;
     const cause = capacity.waiting(model);
     if (!cause || this.room(model) > 0 || !this.onlyProbes(model)) return false;
-    // A release loses the attempts of its lines: a line that always fails would never end.
+    // The next owner does not know the attempts of the lines: a line that always fails would never end.
     const isUntried = inFlightOf(claimed) === 0 && lines.every(({ attempts }) => attempts.last === null);
-    return isUntried || (this.#lasts(cause, peersCurrentMs) && peers.isAvailableElsewhere(model));
+    return isUntried || (this.#hasLasted(cause, peersCurrentMs) && peers.isAvailableElsewhere(model));
   }
 
   /** True if more lines of the model should be claimed. */
   wants(model: string): boolean {
     if (!this.#deps.recorder.hasRoom || this.#dry.has(model)) return false;
-    return this.#lacking(model) > 0 || this.#lackingChunks(model) > 0;
+    return this.#lackingLines(model) > 0 || this.#lackingChunks(model) > 0;
   }
 
   /** Targets of the next claim, by model. */
@@ -144,7 +146,7 @@ export class ClaimDemand {
       const { aliases = [] } = catalog.find(model) ?? {};
       const names = [model, ...aliases];
       const wanted = this.wants(model)
-        ? { lines: this.#lines(model), chunks: this.#lackingChunks(model) }
+        ? { lines: this.#linesToClaim(model), chunks: this.#lackingChunks(model) }
         : { lines: 0, chunks: 0 };
       // A probe needs no more than its own lines.
       if (this.onlyProbes(model)) return wanted.lines > 0 ? { model, names, ...wanted, ...noOrgs } : [];
@@ -157,7 +159,7 @@ export class ClaimDemand {
     });
   }
 
-  #lacking(model: string): number {
+  #lackingLines(model: string): number {
     const spare = this.onlyProbes(model) ? 0 : minAhead;
     return Math.max(0, this.room(model)) + spare - this.#deps.work.chunks.unsent(model);
   }
@@ -167,13 +169,13 @@ export class ClaimDemand {
   }
 
   /** Number of lines to claim; 0 if only prefixes are lacking. */
-  #lines(model: string): number {
-    const lacking = this.#lacking(model);
+  #linesToClaim(model: string): number {
+    const lacking = this.#lackingLines(model);
     if (lacking <= 0 || this.onlyProbes(model)) return Math.max(0, lacking);
     const now = this.#deps.clock.monotonic();
     const { answered, claimedAt } = this.#rates.get(model) ?? { answered: 0, claimedAt: now };
     this.#rates.set(model, { answered: 0, claimedAt: now });
-    // Capped by the answers so far: a rate over a moment means little.
+    // At most as many as were answered, because a rate over a short time means little.
     const soon = Math.min(answered, (answered * ahead.ms) / Math.max(1, now - claimedAt), ahead.maxLines);
     return lacking + Math.floor(soon);
   }

@@ -149,7 +149,8 @@ export class Claimer {
   #yieldForeign(): void {
     const { work, demand } = this.#deps;
     const models = new Set(demand.models());
-    for (const claimed of work.chunks.all) if (demand.isForOthers(claimed, models)) work.yieldChunk(claimed);
+    for (const claimed of work.chunks.all)
+      if (demand.shouldRelease(claimed, models)) work.yieldChunk(claimed);
   }
 
   async #claimClosings(): Promise<void> {
@@ -206,10 +207,10 @@ export class Claimer {
 
   /** @param fault message with which each batch would fail; null for errors that may pass */
   async #backOff(faults: Claim['faults'], fault: string | null): Promise<void> {
-    const { isAway, backoff } = this.#deps;
+    const { isDatabaseDown, backoff } = this.#deps;
     for (const { batchId, message } of faults) {
       const error = new Error(message);
-      if (await isAway(error)) throw error;
+      if (await isDatabaseDown(error)) throw error;
       await backoff.add(batchId, error, fault);
     }
   }

@@ -1,7 +1,7 @@
 import { owedAfter } from '../../core/late-work.ts';
 
-/** Weight of a line in the ratio of used to estimated tokens is 1 / `ratioOver`. */
-const ratioOver = 64;
+/** Weight of a line in the ratio of used to estimated tokens is 1 / `ratioLines`. */
+const ratioLines = 64;
 
 /** Shares of the orgs in the lines that this process sends, by model. Soft state, which may be lost. */
 export class Fairness {
@@ -24,39 +24,39 @@ export class Fairness {
 }
 
 interface Account {
-  /** Virtual time of the lines that are over. */
+  /** Virtual time of the lines that have ended. */
   done: number;
   /** Virtual time of the lines in flight, if they used their whole estimates. */
   inFlight: number;
-  use: Use;
+  usedShare: UsedShare;
 }
 
 /**
  * Virtual time per org, in tokens divided by the weight of the org. An org that returns starts at the least time of the active orgs, so
  * that idling earns no credit.
  *
- * Estimates contain the most tokens that a line may use, many times what most use. So lines in flight count as far as recent lines used
- * theirs: as they stood when the lines were sent, they would outweigh hundreds of answers. For the same reason the least time is that of
- * the lines that are over: an estimate that is corrected later would leave the org that returns behind all others.
+ * An estimate contains the most tokens that a line may use, many times what most lines use. So lines in flight count with the share
+ * of their estimates that recent lines used: whole estimates would outweigh hundreds of answers. For the same reason the least time
+ * ignores lines in flight: after their estimates are corrected, the returning org would be behind all others.
  */
 export class VirtualTimes {
   #accounts = new Map<string, Account>();
   #working: ReadonlySet<string> = new Set();
-  /** Use of all orgs: counts for an org until one of its own lines is over. */
-  #use = new Use();
+  /** Share of all orgs, which counts for an org until one of its own lines has ended. */
+  #usedShare = new UsedShare();
   /** Estimated tokens that late work took ahead of its turn (core/late-work.ts). */
   owed = 0;
 
   served(orgId: string): number {
     const account = this.#accounts.get(orgId);
     if (!account) return this.#floor();
-    return account.done + account.inFlight * (account.use.ratio ?? this.#use.ratio ?? 1);
+    return account.done + account.inFlight * (account.usedShare.ratio ?? this.#usedShare.ratio ?? 1);
   }
 
   /**
    * Charges an org for a line that is sent.
    * @param isAhead true for late work that goes before its turn
-   * @returns charges what the line used when it is over; 0 tokens for a line that was not served
+   * @returns function that replaces the estimate by the tokens that the line used; 0 for a line that was not served
    */
   charge(
     { orgId, weight }: { orgId: string; weight: number },
@@ -69,7 +69,7 @@ export class VirtualTimes {
     return (tokens) => {
       account.inFlight -= estimate / weight;
       account.done += tokens / weight;
-      if (tokens > 0) for (const use of [account.use, this.#use]) use.note(tokens, estimate);
+      if (tokens > 0) for (const share of [account.usedShare, this.#usedShare]) share.add(tokens, estimate);
     };
   }
 
@@ -84,7 +84,7 @@ export class VirtualTimes {
   }
 
   #open(orgId: string): Account {
-    const account = { done: this.#floor(), inFlight: 0, use: new Use() };
+    const account = { done: this.#floor(), inFlight: 0, usedShare: new UsedShare() };
     this.#accounts.set(orgId, account);
     return account;
   }
@@ -96,12 +96,12 @@ export class VirtualTimes {
 }
 
 /** Tokens that recent lines used, relative to their estimates. */
-class Use {
+class UsedShare {
   #used = 0;
   #estimated = 0;
 
-  note(tokens: number, estimate: number): void {
-    const keep = 1 - 1 / ratioOver;
+  add(tokens: number, estimate: number): void {
+    const keep = 1 - 1 / ratioLines;
     this.#used = this.#used * keep + tokens;
     this.#estimated = this.#estimated * keep + estimate;
   }

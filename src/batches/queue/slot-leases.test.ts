@@ -17,14 +17,14 @@ describe('SlotLeases', () => {
   let isOwed: boolean;
   let isWanted: boolean;
   let leased: (number | null)[];
-  let isAway: boolean;
+  let isDatabaseDown: boolean;
   let answer: Promise<void>;
   let limit: number;
   let found: DiscoveredSlots | undefined;
   let before: DiscoveredSlots | undefined;
   let begins: (DiscoveredSlots | undefined)[];
   let waiting: WaitingCause | null;
-  let urgent: number | null;
+  let yieldsTo: number | null;
   let slots: SlotLeases;
 
   beforeEach(() => {
@@ -37,21 +37,21 @@ describe('SlotLeases', () => {
     isOwed = false;
     isWanted = false;
     leased = [];
-    isAway = false;
+    isDatabaseDown = false;
     answer = Promise.resolve();
     limit = 64;
     found = undefined;
     before = undefined;
     begins = [];
     waiting = null;
-    urgent = null;
+    yieldsTo = null;
     slots = new SlotLeases({
       store: {
         workers: {
           leaseSlots: async (_worker, asks) => {
             asked.push(...Object.values(asks));
             await answer;
-            if (isAway) throw new Error('the database is away');
+            if (isDatabaseDown) throw new Error('the database is away');
             return Object.fromEntries(
               Object.keys(asks).map((model) => [
                 model,
@@ -78,7 +78,7 @@ describe('SlotLeases', () => {
           begins.push(share?.lastDiscovered);
         },
         waiting: () => waiting,
-        urgent: () => urgent,
+        yieldsTo: () => yieldsTo,
       },
       limit: () => limit,
       chunks: { unsent: () => unsent, inFlight: () => inFlight },
@@ -115,22 +115,22 @@ describe('SlotLeases', () => {
   });
 
   it('announces interactive requests to which lines of other processes give way, and their end', async () => {
-    [unsent, urgent] = [0, 0];
+    [unsent, yieldsTo] = [0, 0];
     slots.requestIfDue();
     expect(await after(60_000)).toBe(0);
-    urgent = 2;
+    yieldsTo = 2;
     slots.requestIfDue();
     expect(await after(50)).toBe(1);
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0, interactive: 2 });
     expect(await after(1_000)).toBe(2);
-    urgent = 0;
+    yieldsTo = 0;
     expect(await after(1_000)).toBe(3);
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
     expect(await after(60_000)).toBe(3);
   });
 
   it('asks more often where lines have to give way to requests of other processes', async () => {
-    urgent = 0;
+    yieldsTo = 0;
     slots.requestIfDue();
     expect(await after(0)).toBe(1);
     expect(await after(1_000)).toBe(5);
@@ -156,10 +156,10 @@ describe('SlotLeases', () => {
     shared = [];
     found = { gpu: 8 };
     before = { gpu: 70 };
-    isAway = true;
+    isDatabaseDown = true;
     slots.requestIfDue();
     await after(14_000);
-    isAway = false;
+    isDatabaseDown = false;
     found = { gpu: 9 };
     await after(1_000);
     expect([asked.map((ask) => ask.discovered), begins]).toEqual([
@@ -210,20 +210,20 @@ describe('SlotLeases', () => {
   });
 
   it('lets nothing be sent before the first answer, unless there is none', async () => {
-    expect(slots.isAsking('m')).toBe(true);
-    isAway = true;
+    expect(slots.awaitsFirstLease('m')).toBe(true);
+    isDatabaseDown = true;
     slots.requestIfDue();
     await after(0);
-    expect(slots.isAsking('m')).toBe(false);
-    isAway = false;
+    expect(slots.awaitsFirstLease('m')).toBe(false);
+    isDatabaseDown = false;
     await after(250);
-    expect([slots.isAsking('m'), leased]).toEqual([false, [20]]);
+    expect([slots.awaitsFirstLease('m'), leased]).toEqual([false, [20]]);
     [unsent, inFlight] = [0, 0];
     await after(1_000);
     unsent = 5;
-    expect(slots.isAsking('m')).toBe(true);
+    expect(slots.awaitsFirstLease('m')).toBe(true);
     shared = [];
-    expect(slots.isAsking('m')).toBe(false);
+    expect(slots.awaitsFirstLease('m')).toBe(false);
   });
 
   it('sends no requests without peers or without work', async () => {
@@ -243,14 +243,14 @@ describe('SlotLeases', () => {
   it('keeps its slots during a database outage until they lapse', async () => {
     slots.requestIfDue();
     await after(0);
-    isAway = true;
+    isDatabaseDown = true;
     await after(2_999);
     expect(leased).toEqual([20]);
     await after(1_000);
     expect(leased.at(-1)).toBeNull();
     const tries = asked.length;
     expect(await after(1_000)).toBe(tries + 4);
-    isAway = false;
+    isDatabaseDown = false;
     await after(250);
     expect(leased.at(-1)).toBe(20);
   });

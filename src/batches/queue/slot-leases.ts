@@ -19,7 +19,7 @@ export interface SlotLeasesDeps extends Pick<BatchContext, 'worker' | 'clock' | 
   catalog: Catalog;
   capacity: Pick<
     Capacity,
-    'discoveredSlots' | 'lease' | 'openBreakers' | 'sharedModels' | 'urgent' | 'waiting'
+    'discoveredSlots' | 'lease' | 'openBreakers' | 'sharedModels' | 'yieldsTo' | 'waiting'
   >;
   /** Number of lines of a model that all processes together may have in flight. */
   limit: (model: string) => number;
@@ -51,7 +51,7 @@ export class SlotLeases {
   #loaded = new Set<string>();
   #isRequesting = false;
   #requestedAt = Number.NEGATIVE_INFINITY;
-  #failed = false;
+  #hasFailed = false;
   #timer: Timer | null = null;
   /** Monotonic milliseconds at which `#timer` fires. */
   #dueAt: number | null = null;
@@ -69,7 +69,7 @@ export class SlotLeases {
     this.#lapseTimer?.cancel();
   }
 
-  /** Requests slots if it is time, at once for models without a lease. Called whenever lines were claimed or have ended. */
+  /** Requests slots if a request is due: at once for models without a lease. Called whenever lines were claimed or have ended. */
   requestIfDue(): void {
     if (this.#isRequesting || this.#stopped) return;
     const models = this.#models();
@@ -83,8 +83,10 @@ export class SlotLeases {
   }
 
   /** True while lines of a model wait for its first lease. */
-  isAsking(model: string): boolean {
-    return !this.#failed && !this.#leased.has(model) && !this.#isAlone(model) && this.#wants(model) > 0;
+  awaitsFirstLease(model: string): boolean {
+    return (
+      !this.#hasFailed && !this.#leased.has(model) && !this.#isAlone(model) && this.#slotsWanted(model) > 0
+    );
   }
 
   /** Ids of shared models, and of models whose slots this process discovers. */
@@ -103,47 +105,50 @@ export class SlotLeases {
     return Math.min(this.#waitForSlots(model), this.#waitToAnnounce(model));
   }
 
-  /** The first interactive request is announced at once, and those that go on as often as leases are renewed. */
+  /** Pause before the other processes learn of interactive requests: short for the first, that of a renewal while they continue. */
   #waitToAnnounce(model: string): number {
     if (this.#announced.has(model)) return renewMs.sated;
-    if (this.#isAlone(model) || !this.#deps.capacity.urgent(model)) return Number.POSITIVE_INFINITY;
-    return this.#failed ? renewMs.hungry : renewMs.changed;
+    if (this.#isAlone(model) || !this.#deps.capacity.yieldsTo(model)) return Number.POSITIVE_INFINITY;
+    return this.#hasFailed ? renewMs.hungry : renewMs.changed;
   }
 
   #waitForSlots(model: string): number {
-    const wants = this.#wants(model);
+    const wants = this.#slotsWanted(model);
     if (this.#isAlone(model)) return wants > 0 ? saveMs : Number.POSITIVE_INFINITY;
     const leased = this.#leased.get(model);
-    if (leased?.isWanted && leased.slots > this.#keeps(model, leased)) return renewMs.changed;
-    if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
-    if (!leased) return this.#failed ? renewMs.hungry : 0;
+    if (leased?.isWanted && leased.slots > this.#slotsToKeep(model, leased)) return renewMs.changed;
+    if (wants === 0) return this.#hasBlockedLines(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
+    if (!leased) return this.#hasFailed ? renewMs.hungry : 0;
     if (leased.isOwed) return renewMs.owed;
     // Lines have to give way soon after a peer announces interactive requests.
     if (leased.lines >= wants)
-      return this.#deps.capacity.urgent(model) === null ? renewMs.sated : renewMs.hungry;
+      return this.#deps.capacity.yieldsTo(model) === null ? renewMs.sated : renewMs.hungry;
     return leased.lines < leased.wants ? renewMs.hungry : renewMs.changed;
   }
 
-  /** Slots to keep until the next answer. */
-  #keeps(model: string, leased: Leased | undefined): number {
-    return Math.max(this.#deps.chunks.inFlight(model), Math.min(leased?.lines ?? 0, this.#wants(model)));
+  /** Slots to keep until the next grant. */
+  #slotsToKeep(model: string, leased: Leased | undefined): number {
+    return Math.max(
+      this.#deps.chunks.inFlight(model),
+      Math.min(leased?.lines ?? 0, this.#slotsWanted(model)),
+    );
   }
 
   /** Slots wanted: none of an unavailable model, which each process probes for itself. */
-  #wants(model: string): number {
+  #slotsWanted(model: string): number {
     const { chunks, capacity, limit } = this.#deps;
     if (capacity.waiting(model)) return 0;
     return Math.max(0, Math.min(limit(model), chunks.unsent(model) + chunks.inFlight(model)));
   }
 
   /** True if lines wait for an unavailable model, so that the processes exchange open breakers. */
-  #isClosed(model: string): boolean {
+  #hasBlockedLines(model: string): boolean {
     const { chunks, capacity } = this.#deps;
     return capacity.waiting(model) !== null && chunks.unsent(model) > 0;
   }
 
   #schedule(at: number): void {
-    // Every line calls `requestIfDue`, mostly with the same result.
+    // Every line calls `requestIfDue`, and most calls find the same time.
     if (at === this.#dueAt) return;
     const { clock } = this.#deps;
     this.#timer?.cancel();
@@ -163,12 +168,12 @@ export class SlotLeases {
     if (this.#leased.size === 0) this.#lapseIn(slotLeaseMs);
     try {
       const shares = await store.workers.leaseSlots(worker, requests, time.now());
-      this.#failed = false;
+      this.#hasFailed = false;
       for (const model of this.#leased.keys()) if (!(model in requests)) this.#leased.delete(model);
       for (const [model, share] of Object.entries(shares)) this.#apply(model, requests[model]!, share);
       this.#lapseIn(this.#requestedAt + slotLeaseMs - clock.monotonic());
     } catch (error) {
-      this.#failed = true;
+      this.#hasFailed = true;
       log.debug({ err: error }, 'slots could not be leased');
     } finally {
       this.#isRequesting = false;
@@ -183,25 +188,25 @@ export class SlotLeases {
     const requests: Record<string, SlotLeaseRequest> = {};
     for (const model of models) {
       const limit = this.#deps.limit(model);
-      const found = capacity.discoveredSlots(model);
+      const discovered = capacity.discoveredSlots(model);
       if (this.#isAlone(model)) {
-        const loaded = this.#loaded.has(model) && found;
+        const loaded = this.#loaded.has(model) && discovered;
         requests[model] = { limit, wants: 0, inFlight: 0, ...(loaded && { discovered: loaded }) };
         continue;
       }
-      const inFlight = this.#keeps(model, this.#leased.get(model));
-      const wants = this.#wants(model);
-      const closed = capacity.openBreakers(model);
-      const interactive = capacity.urgent(model) ?? 0;
-      const isNews = interactive > 0 || this.#announced.has(model);
-      if (wants > 0 || this.#leased.has(model) || this.#isClosed(model) || isNews)
+      const inFlight = this.#slotsToKeep(model, this.#leased.get(model));
+      const wants = this.#slotsWanted(model);
+      const openBreakers = capacity.openBreakers(model);
+      const interactive = capacity.yieldsTo(model) ?? 0;
+      const hasInteractiveNews = interactive > 0 || this.#announced.has(model);
+      if (wants > 0 || this.#leased.has(model) || this.#hasBlockedLines(model) || hasInteractiveNews)
         requests[model] = {
           limit,
           wants,
           inFlight,
           ...(interactive > 0 && { interactive }),
-          ...(found && { discovered: found }),
-          ...(closed && { openBreakers: closed }),
+          ...(discovered && { discovered }),
+          ...(openBreakers && { openBreakers }),
         };
     }
     return requests;
@@ -236,7 +241,7 @@ export class SlotLeases {
     if (this.#leased.size === 0 && !this.#isRequesting) return;
     for (const model of this.#leased.keys()) capacity.lease(model, null);
     this.#leased.clear();
-    this.#failed = true;
+    this.#hasFailed = true;
     onRoom();
   }
 }

@@ -29,7 +29,7 @@ export interface FinishedResultsDeps {
   files: Pick<Files, 'read'>;
 }
 
-/** Places of the results of finished batches, of the last ones that were read. */
+/** Caches the places of the results of the finished batches that were read last. */
 export class FinishedResults {
   #deps: FinishedResultsDeps;
   /** An org that opens many batches reads them one after the other. */

@@ -12,7 +12,7 @@ const marksPerRead = 1_000;
 /** Lines that are read at a time, and their bytes. */
 const linesPerRead = 64;
 const bytesPerRead = 1 << 20;
-/** Most bytes of requests and answers that one page reads. A page with fewer matches continues on the next. */
+/** Maximum bytes of requests and answers that one page reads. A page that ends for this reason may be short. */
 const maxPageBytes = 8 << 20;
 const maxSearchBytes = 24 << 20;
 

@@ -11,9 +11,9 @@ import type { BatchStore, OpenBatch, OpenLines } from '../../store/contract/batc
 import { runTimes, timeLeft, type TimesDeps } from '../deadline-risk.ts';
 import { listOpen } from '../list-open.ts';
 
-/** Age up to which a report is given again. */
+/** Age up to which a report is reused. */
 const currentMs = 1_000;
-/** A report that takes longer is read in the background, at most one part in `restFactor` of the time. */
+/** A report that takes longer than this is read in the background, for at most 1 / `restFactor` of the time. */
 const slowMs = 50;
 const restFactor = 50;
 /** Batches whose chunks one statement sums: some milliseconds of an embedded database. */

@@ -54,7 +54,7 @@ describe('Recorder', () => {
           finished: finished.map((lease) => lease.seq),
         }),
       onRefused: async (batchId) => void refused.push(batchId),
-      isAway: async () => away,
+      isDatabaseDown: async () => away,
     });
   });
 

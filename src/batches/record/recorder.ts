@@ -13,7 +13,7 @@ const groupMs = 50;
 const maxRows = 4_096;
 const maxBytes = 64 * 1024 * 1024;
 const errorBackoff = { initialMs: 500, maxMs: 5_000 };
-/** Rejections of a row, by a database that takes other rows, after which the row is given up. */
+/** Rejections after which a row is given up, by a database that takes other rows. */
 const maxRefusals = 3;
 const messages = {
   failed: 'results could not be recorded; trying again',
@@ -22,7 +22,7 @@ const messages = {
 
 export interface RecorderDeps extends Pick<
   BatchContext,
-  'store' | 'worker' | 'clock' | 'time' | 'billingClock' | 'log' | 'isAway'
+  'store' | 'worker' | 'clock' | 'time' | 'billingClock' | 'log' | 'isDatabaseDown'
 > {
   /** Called after each group, with the outcome for its batches and the finished chunks. */
   onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
@@ -145,7 +145,7 @@ export class Recorder {
 
   /** Retries until the group is written or given up. */
   async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
-    const { store, worker, time, billingClock, clock, isAway } = this.#deps;
+    const { store, worker, time, billingClock, clock, isDatabaseDown } = this.#deps;
     const { rows } = group;
     const finished = group.finished.filter(({ batchId }) => !this.#refused.has(batchId));
     if (rows.length === 0 && finished.length === 0) return [];
@@ -158,7 +158,7 @@ export class Recorder {
         return outcomes;
       } catch (error) {
         this.#failures.failed(error, { rows: rows.length });
-        if (!(await isAway(error))) {
+        if (!(await isDatabaseDown(error))) {
           if (rows.length + finished.length > 1) return this.#recordParts({ rows, finished });
           if (++refusals >= maxRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);

@@ -16,7 +16,7 @@ import { answerOf, noteResult, type RequestResults } from './request-results.ts'
 
 /** Requests of one group; each may have some MB. */
 const maxGroup = 64;
-/** Pause between two groups of a key while requests wait: a group costs as much as several requests. */
+/** Pause between two groups of a key, in which requests gather: a group costs as much as several requests. */
 const restMs = 25;
 
 export interface DurableRequestsDeps extends CreateDeps {

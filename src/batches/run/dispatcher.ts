@@ -24,10 +24,10 @@ export interface DispatcherDeps extends BatchContext {
   throughput: Throughput;
   recentRuns: RecentRuns;
   affinity: PrefixAffinity;
-  slots: Pick<SlotLeases, 'requestIfDue' | 'isAsking'>;
+  slots: Pick<SlotLeases, 'requestIfDue' | 'awaitsFirstLease'>;
   recorder: Recorder;
   backoff: Pick<BatchBackoff, 'add'>;
-  /** False while no lines may be sent; lines in flight go on. */
+  /** False while no lines may be sent; lines in flight continue. */
   isRunning: () => boolean;
   /** Claims more lines. */
   fetch: () => void;
@@ -56,7 +56,7 @@ export class Dispatcher {
     if (!isRunning() || !holdsLeases()) return;
     for (const model of demand.models()) {
       if (capacity.waiting(model) === null) work.unpark(model);
-      if (!slots.isAsking(model)) this.#send(model, demand.room(model));
+      if (!slots.awaitsFirstLease(model)) this.#send(model, demand.room(model));
       if (demand.wants(model)) fetch();
     }
     slots.requestIfDue();

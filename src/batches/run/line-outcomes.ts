@@ -68,7 +68,7 @@ export class LineOutcomes {
     correctCharge(answer.usage.inputTokens + answer.usage.outputTokens);
     const { made, failures } = line.attempts;
     const run = { ...this.#runOf(begun), ...(failures.length > 0 && { failures }) };
-    // Charged under the name whose price the batch froze, even if the model is renamed.
+    // The charge uses the name whose price the batch froze, even if the model was renamed since.
     const end = { line: line.ref.line, model: answer.model ?? chunk.model, attempts: made + 1, run };
     const { answer: body = answer.body, rows } = this.#finished(batch, request, { answer: answer.body });
     const output = outputResult(batch, end, request.customId, { body, usage: answer.usage });
@@ -111,7 +111,7 @@ export class LineOutcomes {
     const attempts = { ...counted, failures };
     line.attempts = attempts;
     if (isSpent(attempts) || !error.blame.retry) {
-      // A message that repeats for one request is about the request.
+      // A message that the upstream repeats for one request is about that request.
       const reported = isMessageRepeated(before, error) ? new QuotedError(error) : error;
       const record = { ...run, failures };
       const end = { line: ref.line, model: chunk.model, attempts: attempts.made, run: record };
@@ -142,8 +142,8 @@ export class LineOutcomes {
   }
 
   /**
-   * Makes the line wait until the model takes requests. If it takes others, the line backs off alone, longer each time: sent first after
-   * each pause of the model, it would limit them to one request a pause.
+   * Makes the line wait until the model takes requests. If the model takes other requests, the line backs off alone, longer each time:
+   * sent first after each pause of the model, it would leave them one request per pause.
    */
   #refused(line: ClaimedLine, isOvertaken: boolean): void {
     const { work, capacity, random } = this.#deps;

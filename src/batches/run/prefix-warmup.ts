@@ -16,7 +16,7 @@ interface Leader {
  */
 export class PrefixWarmup {
   #clock: Clock;
-  /** By model and prefix, because every line asks for all chunks. */
+  /** By model and prefix: a look-up for each chunk of each line must be fast. */
   #leaders = new Map<string, Map<string, Leader>>();
   /** Number of leaders without an answer; usually 0. */
   #cold = 0;

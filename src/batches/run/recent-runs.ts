@@ -1,19 +1,19 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** Time between two turns of a batch that shares slots with others, generously. */
+/** Upper bound for the time between two turns of a batch that shares slots with others. */
 const turnMs = 10_000;
 
-/** Batches that had lines in flight at this process a moment ago: they wait for their next turn, not for a place. */
+/** Batches that had lines in flight in this process a moment ago: they are between two turns, and not waiting. */
 export class RecentRuns {
   #clock: Pick<Clock, 'monotonic'>;
-  /** Instants at which the last line of a batch was over, oldest first. */
+  /** Instants at which the last line of each batch ended, oldest first. */
   #landed = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Notes that a line of a batch is over. */
+  /** Notes that a line of a batch has ended. */
   landed(batchId: string): void {
     const now = this.#clock.monotonic();
     this.#landed.delete(batchId);

@@ -42,7 +42,7 @@ export class Throughput {
     measure.tokens /= 2;
   }
 
-  /** Counts a line out, after its result or without one. */
+  /** Counts the end of a line in flight, with or without a result. */
   landed(model: string): void {
     const measure = this.#models.get(model)!;
     this.#advance(measure);

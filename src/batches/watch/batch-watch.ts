@@ -20,7 +20,7 @@ const lingerMs = 60_000;
 const perSnapshot = 16;
 /** Clocks of processes differ by less. */
 const clockSkewMs = 5_000;
-/** New batches in which those are looked for that have ended before they were seen. */
+/** New batches that are searched for those that have ended before they were seen. */
 const maxNew = 500;
 
 export interface BatchWatchDeps
@@ -40,12 +40,12 @@ export interface BatchWatchDeps
   maxRecorded?: number;
 }
 
-/** Batches by id: those with news for streams, the new ones among them, and those with a point for their history. */
-type Presented = Record<'news' | 'created' | 'points', ReadonlySet<string>>;
+/** Ids of batches: changed ones for the streams, the new ones among them, and those that need a point in their history. */
+type ChangedIds = Record<'changed' | 'created' | 'points', ReadonlySet<string>>;
 
 /**
- * The one read of all open batches of a process, a second after the last. What has changed goes to the streams of this process
- * and, on one process of the installation, to the histories of the batches. Without either, nothing is read.
+ * Reads all open batches once a second. Changes go to the streams of this process and, on one process of the installation, to the
+ * histories of the batches. Nothing is read while there are neither streams nor histories to record.
  */
 export class BatchWatch {
   #deps: BatchWatchDeps;
@@ -55,7 +55,7 @@ export class BatchWatch {
   /** Epoch milliseconds. */
   #readAt = 0;
   /** Monotonic milliseconds. */
-  #notBefore = Number.NEGATIVE_INFINITY;
+  #nextReadAt = Number.NEGATIVE_INFINITY;
   #followedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(deps: BatchWatchDeps) {
@@ -80,7 +80,7 @@ export class BatchWatch {
     );
   }
 
-  /** Resolves once changes are collected: all later ones are found. */
+  /** Resolves once changes are collected, so that readers miss none from then on. */
   async collect(): Promise<void> {
     this.#follow();
     if (this.#open === null || this.#open.isPartial) await this.#poll.refresh();
@@ -96,10 +96,10 @@ export class BatchWatch {
     const begun = clock.monotonic();
     const isFollowed = begun < this.#followedUntil;
     const mustRead = this.#open === null || (isFollowed && this.#open.isPartial);
-    if (begun < this.#notBefore && !mustRead) return;
+    if (begun < this.#nextReadAt && !mustRead) return;
     await this.#read(isFollowed);
     const end = clock.monotonic();
-    this.#notBefore = end + (restFactors[isFollowed ? 'followed' : 'unfollowed'] - 1) * (end - begun);
+    this.#nextReadAt = end + (restFactors[isFollowed ? 'followed' : 'unfollowed'] - 1) * (end - begun);
   }
 
   async #read(isFollowed: boolean): Promise<void> {
@@ -110,29 +110,29 @@ export class BatchWatch {
     if (!isRecorder) histories.forget();
     if (!isFollowed && !isRecorder) return void (this.#open = null);
     if (!isFollowed && this.#open && !this.#open.isPartial && this.#open.size > maxRecorded) {
-      // The batches that are not read any more have not ended.
+      // Forgotten first: otherwise the batches beyond `maxRecorded` would seem to have ended.
       await this.#save(now, true);
       histories.forget();
       this.#open = null;
     }
-    // The batches that histories alone left out are no news.
+    // Batches that were left out while only histories were recorded are not new.
     const isFirstRead = this.#open === null || this.#open.isPartial;
     this.#open ??= new OpenBatches({ ...this.#deps, store: store.batches });
     const elsewhere = exclusive ? [] : await store.batches.elsewhere(worker);
     const round = await this.#open.read(new Set(elsewhere), isFollowed ? undefined : maxRecorded);
     // The first read finds no changes, only what is open.
     const isStreaming = isFollowed && !isFirstRead;
-    const unseen = isStreaming ? await this.#unseen(round) : [];
-    const news = isStreaming ? [...round.changed, ...round.ended, ...unseen] : [];
-    const created = new Set([...round.created, ...unseen]);
+    const shortLived = isStreaming ? await this.#shortLived(round) : [];
+    const changed = isStreaming ? [...round.changed, ...round.ended, ...shortLived] : [];
+    const created = new Set([...round.created, ...shortLived]);
     const points = isRecorder ? await histories.observe(round, now) : [];
-    await this.#present({ news: new Set(news), created, points: new Set(points) }, now);
+    await this.#readChanged({ changed: new Set(changed), created, points: new Set(points) }, now);
     if (isStreaming) changes.addRemoved(await store.batches.removedSince(this.#readAt - clockSkewMs));
     await this.#save(now);
     this.#readAt = now;
   }
 
-  /** Forgets the changes of a process that slept through the end of its lease: the next holder has recorded since. */
+  /** Writes the histories, or forgets them if the process lost its lease: the next holder has recorded since. */
   async #save(now: number, isLast = false): Promise<void> {
     const { duties, histories } = this.#deps;
     if (duties.isHolder()) await histories.save(now, isLast);
@@ -140,19 +140,20 @@ export class BatchWatch {
   }
 
   /** Reads batches for streams and histories. */
-  async #present({ news, created, points }: Presented, now: number): Promise<void> {
+  async #readChanged({ changed, created, points }: ChangedIds, now: number): Promise<void> {
     const { store, view, changes, histories } = this.#deps;
-    const ids = [...new Set([...news, ...points])];
+    const ids = [...new Set([...changed, ...points])];
     for (const group of groupsOf(ids, perSnapshot)) {
       const snapshots = await store.batches.snapshots(group);
       for (const snapshot of snapshots)
         if (points.has(snapshot.batch.id)) await histories.addPoint(snapshot, now);
-      changes.add(await Promise.all(snapshots.filter(({ batch }) => news.has(batch.id)).map(view)), created);
+      const shown = snapshots.filter(({ batch }) => changed.has(batch.id));
+      changes.add(await Promise.all(shown.map(view)), created);
     }
   }
 
   /** Batches that were created since the last read and have already ended. */
-  async #unseen({ open, ended }: Round): Promise<string[]> {
+  async #shortLived({ open, ended }: Round): Promise<string[]> {
     const { store, changes } = this.#deps;
     const createdAfter = this.#readAt - clockSkewMs;
     const created = await store.batches.listAll({ createdAfter, order: 'asc', limit: maxNew });

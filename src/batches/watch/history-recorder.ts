@@ -14,7 +14,7 @@ import type { BatchSnapshot } from '../../store/contract/batches.ts';
 import type { HistoryStore } from '../../store/contract/histories.ts';
 import type { Round, SeenBatch } from './open-batches.ts';
 
-/** Interval of writes: what a crash can lose of a history. */
+/** Interval of writes, and so the part of a history that a crash can lose. */
 const saveMs = 5_000;
 /** A shorter wait is not recorded. */
 const minWaitMs = 5_000;
@@ -25,7 +25,7 @@ const perStatement = 100;
 interface Recorded {
   history: BatchHistory;
   /** Epoch milliseconds at which the counts were last those of the last point. */
-  sameAt: number;
+  unchangedUntil: number;
   /** Wait that has begun, or null for the end of one, until it has lasted. */
   pending: { waiting: Waiting | null; at: number } | null;
 }
@@ -65,7 +65,9 @@ export class HistoryRecorder {
     const input = sum(ledger.map(({ usage }) => usage.inputTokens));
     const output = sum(ledger.map(({ usage }) => usage.outputTokens));
     const point: HistoryPoint = [now, batch.ok, batch.err, input, output];
-    await this.#change(batch.id, (history) => addPoint(withFlatPart(history, recorded.sameAt), point));
+    await this.#change(batch.id, (history) =>
+      addPoint(withFlatPart(history, recorded.unchangedUntil), point),
+    );
   }
 
   /** Writes the changes, at most every five seconds. */
@@ -103,7 +105,7 @@ export class HistoryRecorder {
       return null;
     }
     if (recorded.pending?.waiting?.reason !== waiting?.reason) recorded.pending = null;
-    recorded.pending ??= { waiting: waiting && begunAt(waiting, now), at: now };
+    recorded.pending ??= { waiting: waiting && withStart(waiting, now), at: now };
     if (now - recorded.pending.at < minWaitMs) return null;
     const { pending } = recorded;
     recorded.pending = null;
@@ -114,7 +116,7 @@ export class HistoryRecorder {
     if (batch.inProgressAt === null) return false;
     const last = recorded.history.points.at(-1);
     const isSame = last !== undefined && last[1] === batch.ok && last[2] === batch.err;
-    if (isSame) recorded.sameAt = now;
+    if (isSame) recorded.unchangedUntil = now;
     return !isSame && isPointDue(recorded.history, now);
   }
 
@@ -130,19 +132,23 @@ export class HistoryRecorder {
   /** Keeps the ends of a history, which decide what is added. */
   #remember(batchId: string, history: BatchHistory): void {
     const points = history.points.slice(-1);
-    const { sameAt = 0, pending = null } = this.#recorded.get(batchId) ?? {};
+    const { unchangedUntil = 0, pending = null } = this.#recorded.get(batchId) ?? {};
     const short = { ...history, points, waits: history.waits.slice(-1) };
-    this.#recorded.set(batchId, { history: short, sameAt: Math.max(sameAt, points[0]?.[0] ?? 0), pending });
+    this.#recorded.set(batchId, {
+      history: short,
+      unchangedUntil: Math.max(unchangedUntil, points[0]?.[0] ?? 0),
+      pending,
+    });
   }
 }
 
 /** Adds the end of a time without progress, so that the curve is flat until then. */
-function withFlatPart(history: BatchHistory, sameAt: number): BatchHistory {
+function withFlatPart(history: BatchHistory, unchangedUntil: number): BatchHistory {
   const last = history.points.at(-1);
-  return last ? addPoint(history, [sameAt, last[1], last[2], last[3], last[4]]) : history;
+  return last ? addPoint(history, [unchangedUntil, last[1], last[2], last[3], last[4]]) : history;
 }
 
-/** A queue has no instant at which a wait began, except the one at which it was seen. */
-function begunAt(waiting: Waiting, now: number): Waiting {
+/** A wait in the queue begins at the instant at which it was first seen. */
+function withStart(waiting: Waiting, now: number): Waiting {
   return waiting.reason === 'queued' ? { ...waiting, since: now } : waiting;
 }
