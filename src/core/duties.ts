@@ -1,6 +1,6 @@
 /** Work that one process at a time does for all processes on a database. */
 export interface Duties {
-  /** True if this process does the work, certainly. */
+  /** True while this process certainly has the lease on the work. */
   isHolder(): boolean;
   /** Ids of the models with batches that are expected to miss their windows, as the holder found them. */
   readonly atRisk: ReadonlySet<string>;

@@ -4,7 +4,7 @@ export interface FieldWarning {
   /** Path in the body, without positions in lists: `max_token`, `messages[].contnt`. */
   field: string;
   count: number;
-  /** Known field that may be meant. */
+  /** Known field that the client may mean; null if none is similar. */
   suggestion: string | null;
   /** Number of the first line with the field; null for a single request. */
   line: number | null;

@@ -21,7 +21,7 @@ export function goesAhead<T extends Turn>(first: T, late: T | undefined, owed: n
   return late !== undefined && (late === first || (owed <= 0 && late.start - lateCredit < first.start));
 }
 
-/** Tokens owed to the orgs in turn after `est` more were given. Turns earn no credit for later late work. */
+/** Tokens owed to the orgs in turn after a chunk of `est` tokens was given. Turns earn no credit for later late work. */
 export function owedAfter(owed: number, est: number, isAhead: boolean): number {
   return isAhead ? owed + est : Math.max(0, owed - est);
 }

@@ -83,14 +83,10 @@ export function roundCost({ nano, parts }: ExactCost): number {
   return nano + (parts * 2 >= costParts ? 1 : 0);
 }
 
-/** Estimated cost in nano-dollars, without a cache. */
-export function estimatedCost(
-  tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>,
-  prices: Prices,
-  factor = 1,
-): number {
+/** Estimated cost of a single request in nano-dollars, without a cache. */
+export function estimatedCost(tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>, prices: Prices): number {
   const { input, output } = ratesFor(prices, tokens.inputTokens);
-  return Math.ceil(((tokens.inputTokens * input + tokens.outputTokens * output) / 1_000_000) * factor);
+  return Math.ceil((tokens.inputTokens * input + tokens.outputTokens * output) / 1_000_000);
 }
 
 /** Rounds up to nano-dollars. */

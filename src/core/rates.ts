@@ -33,7 +33,7 @@ export const unit = 60_000;
 
 export const emptyMeter = (): Meter => ({ level: 0, at: Number.NEGATIVE_INFINITY });
 
-/** Brings a meter to `now`. A clock that goes back drains nothing. */
+/** Updates a meter to `now`, in milliseconds. A clock that goes back drains nothing. */
 export function drain(meter: Meter, limit: number, now: number): void {
   const at = Math.floor(now);
   if (at <= meter.at) return;
@@ -41,7 +41,7 @@ export function drain(meter: Meter, limit: number, now: number): void {
   meter.at = at;
 }
 
-/** Adds use to a drained meter; a negative amount returns what was reserved in vain. */
+/** Adds use to a drained meter; a negative amount returns an unused reservation. */
 export function fill(meter: Meter, amount: number): void {
   meter.level = Math.max(0, meter.level + amount * unit);
 }

@@ -19,7 +19,7 @@ export interface SlotLease {
   wants: number;
   /** Epoch milliseconds of the database. */
   until: number;
-  /** Interactive requests of the process to which lines give way; none if absent. */
+  /** Interactive requests of the process, to which the lines of all processes give way; none if absent. */
   interactive?: number;
   /** Discovered limit, in total and by server. */
   found?: { limit: number; slots: DiscoveredSlots };
@@ -30,7 +30,7 @@ export interface SlotLease {
 export interface SlotLeaseRequest {
   /** Lines that all processes together may have in flight. */
   limit: number;
-  /** Lines that the process has in flight or could send. */
+  /** Slots that the process could use: its lines in flight and those that it could send. */
   wants: number;
   inFlight: number;
   /** Interactive requests of the process to which lines give way; none if absent. */

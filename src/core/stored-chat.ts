@@ -23,7 +23,7 @@ export interface ChatQuery {
   metadata: Record<string, string>;
 }
 
-/** True if a query selects among the rows of an org, so that rows are read in vain. */
+/** True if a query filters the rows of an org, so that the database reads rows that it does not return. */
 export function isFiltered({ model, metadata }: Pick<ChatQuery, 'model' | 'metadata'>): boolean {
   return model !== undefined || Object.keys(metadata).length > 0;
 }

@@ -64,7 +64,7 @@ export interface Delivery {
   event: WebhookEvent;
   createdAt: number;
   status: DeliveryStatus;
-  /** Attempts begun. The `last` fields describe the latest attempt that ended. */
+  /** Number of attempts, including one under way. The `last` fields describe the latest attempt that ended. */
   attempts: number;
   /** Null if no attempt follows, and during an attempt. */
   nextAttemptAt: number | null;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { addressMatcher, normalizeAddress } from '../base/addresses.ts';
 import { headerValues } from './headers.ts';
 
-/** Address of the client of a request; undefined if a trusted proxy does not say it. */
+/** Address of the client of a request; undefined if a trusted proxy does not report it. */
 export type ClientAddress = (request: IncomingMessage) => string | undefined;
 
 /**

@@ -26,7 +26,7 @@ export interface FlexRequest extends Pick<DurableRequest, 'response'> {
 
 /**
  * Runs a single request as a line of the batch engine, and waits for its answer. A stream begins once the request is stored, and
- * has only keep-alives until the answer is there. The request goes on if the client disconnects.
+ * has only keep-alives until the answer is there. The request continues if the client disconnects.
  */
 export async function answerFlex(
   incoming: Incoming,
@@ -53,7 +53,7 @@ export async function answerFlex(
       incoming.onModel(incoming.trace.model!);
       return jsonText(200, text, headers);
     }
-    // Its error is for the stream, which the client may have left.
+    // The stream reports its error, unless the client has left.
     answer.catch(() => {});
     return events(streamed(answer, stream.toEvents), stream.failed, headers);
   } catch (error) {

@@ -9,7 +9,7 @@ export interface ListAnswerOptions<T> {
   present: (item: T) => Item;
   /** Org that asks. */
   owner: string;
-  /** More members of the body, behind those of every list. */
+  /** More members of the body, after those of every list. */
   more?: object;
 }
 

@@ -135,7 +135,7 @@ export interface Incoming {
   surface: Surface;
   /** On an open route: a caller with empty ids and no scopes. */
   caller: Caller;
-  /** Address of the client; null if a trusted proxy does not say it. */
+  /** Address of the client; null if a trusted proxy does not report it. */
   address: string | null;
   method: string;
   /** Decoded path parameter, or ''. */

@@ -60,7 +60,7 @@ function sendText(
   raw.end(text);
 }
 
-/** Passes bytes through and reports a failure: once begun, a body cannot become an error, only end early. */
+/** Passes bytes through and reports a failure: after its first byte, a body cannot become an error, only end early. */
 async function* reportFailure(bytes: AsyncIterable<Uint8Array>, failed: SendContext['onFailure']) {
   try {
     yield* bytes;

@@ -1,13 +1,13 @@
 import type { BatchRules, DateForm } from '../core/batch.ts';
 import type { ErrorFormat } from '../wire/errors/error-body.ts';
 
-/** A way to the API for one family of clients. The routes are the same on all surfaces; a surface says what differs. */
+/** Variant of the API for one family of clients. All surfaces have the same routes; a surface defines the differences. */
 export interface Surface {
   /** Path of a route on this surface; undefined if the surface does not have it. */
   pathOf(route: { method: string; path: string; access: string }): string | undefined;
   /** Header with the key of requests without `Authorization`; by default only `Authorization` is accepted. */
   keyHeader?: 'x-api-key' | 'api-key';
-  /** True if the caller is that of the console's session. */
+  /** True if the session of the console determines the caller. */
   isConsole?: true;
   /** Status of an answer with a new resource. */
   createdStatus: 200 | 201;

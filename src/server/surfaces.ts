@@ -17,7 +17,7 @@ export interface SurfaceConfig extends Pick<Config, 'console' | 'surfaces'> {
   batch: Pick<Config['batch'], 'endpoints' | 'compatibleEndpoints' | 'dates'>;
 }
 
-/** Surfaces of a server. The first is `/v1`, which the specification rules; it also has the open routes. */
+/** Surfaces of a server. The first is `/v1`, which follows the specification and also has the open routes. */
 export function createSurfaces({ console, surfaces, limits, batch }: SurfaceConfig): [Surface, ...Surface[]] {
   const main: Surface = {
     pathOf: ({ path }) => path,
@@ -57,7 +57,7 @@ function compatibleRules(limits: Limits, endpoints: BatchRules['endpoints']): Ba
   return { endpoints, requests, bytes, inlineBytes, anyPrefix: false };
 }
 
-/** The API of the console, with which it can do what the key of its session can. */
+/** The API of the console, with the rights of the key of its session. */
 function consoleSurface(main: Surface): Surface {
   return { ...main, pathOf: (route) => prefixed(consoleApi, route), isConsole: true };
 }
@@ -79,7 +79,7 @@ function openAiSurface(prefix: string, rules: BatchRules): Surface {
   };
 }
 
-/** The same at paths without a version, as Azure's clients write them (`/openai/batches?api-version=...`). */
+/** The OpenAI surface at paths without a version, as Azure's clients write them (`/openai/batches?api-version=...`). */
 function azureSurface(versioned: Surface): Surface {
   return { ...versioned, pathOf: (route) => versioned.pathOf(route)?.replace('/v1/', '/') };
 }
@@ -100,7 +100,7 @@ function deploymentSurface(prefix: string, versioned: Surface): Surface {
   };
 }
 
-/** The part of the API that Anthropic's clients know. */
+/** The part of the API that Anthropic's clients use. */
 function anthropicSurface(prefix: string, main: Surface, rules: BatchRules): Surface {
   return {
     ...main,

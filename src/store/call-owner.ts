@@ -1,5 +1,5 @@
 /**
- * Org for which a store operation is called: its first argument is the id of the org, or has it. Other calls, such as those that look
+ * Org for which a store operation is called: its first argument is the id of the org, or contains it. Other calls, such as those that look
  * keys up or record results of several orgs, have the owner ''.
  */
 export function callOwner([first]: readonly unknown[]): string {

@@ -78,7 +78,7 @@ export function createJobQueue({ capacity }: { capacity: number }) {
       if (job && !job.signal.aborted) finish(job);
     },
 
-    /** Queues the jobs of a child that died again, or rejects them. */
+    /** Puts the jobs of a child that died back in front of the queue, or rejects them. */
     onCrash(how: string): void {
       const lost = [...sent.values()].filter((job) => !job.signal.aborted);
       sent.clear();

@@ -1,6 +1,6 @@
 /**
- * Values that `run` puts while it works, in order; those put since the last read come as one list. A failure of `run` is
- * thrown after all values before it. When the reader stops, the signal that `run` got aborts.
+ * Yields the values that `run` puts, in order; those put since the last read are one list. A failure of `run` is thrown after
+ * all values before it. When the reader stops, the signal of `run` aborts.
  */
 export async function* pushIterable<T>(
   signal: AbortSignal,
@@ -8,13 +8,13 @@ export async function* pushIterable<T>(
 ): AsyncGenerator<T[]> {
   const abandoned = new AbortController();
   const waiting: T[] = [];
-  let isOver = false;
+  let hasEnded = false;
   let change = Promise.withResolvers<void>();
   const running = run(AbortSignal.any([signal, abandoned.signal]), (list) => {
     waiting.push(...list);
     change.resolve();
   }).finally(() => {
-    isOver = true;
+    hasEnded = true;
     change.resolve();
   });
   // Awaited at the end.
@@ -23,7 +23,7 @@ export async function* pushIterable<T>(
     for (;;) {
       if (waiting.length > 0) {
         yield waiting.splice(0);
-      } else if (isOver) {
+      } else if (hasEnded) {
         return await running;
       } else {
         await change.promise;

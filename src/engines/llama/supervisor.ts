@@ -73,7 +73,7 @@ export function createSupervisor(options: LoadOptions, spawn: Spawn, clock: Cloc
       case 'pong':
         return watchdog?.onPong(message);
       case 'examined':
-        // Only other processes are asked for cards.
+        // Only the process that examines cards sends this message.
         return;
       case 'delta':
         return jobs.onDelta(message.id, message.delta);

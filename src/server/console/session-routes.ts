@@ -22,7 +22,7 @@ export const sessionRoutes: readonly MountedRoute[] = [
     },
   },
   {
-    // Returns `null` without a session, because the page asks before the sign-in.
+    // Returns `null` without a session, because the page requests it before the sign-in.
     method: 'GET',
     path,
     access: 'open',

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 
-/** A client that sends nothing for this time, or that still sends after `maxTurns` times as long, is cut off. */
+/** The server cuts off a client that sends nothing for this time, or still sends after `maxTurns` times as long. */
 const turnMs = 5_000;
 const maxTurns = 6;
 

@@ -23,7 +23,7 @@ const isOver = `creates.forget_at <= ? OR (creates.token NOT LIKE 'k:%' AND CASE
   WHEN creates.started_at < excluded.started_at THEN excluded.retry
   ELSE creates.retry + excluded.retry END = 0)`;
 
-/** Takes `creation.token` for the resource `resourceId`, unless an earlier create of the same kind stands there. */
+/** Claims `creation.token` for the resource `resourceId`, unless an earlier create has it. */
 export async function claimToken(
   q: Queries,
   orgId: string,

@@ -19,7 +19,7 @@ export interface HttpResponse {
   /** @throws TransientFault */
   body: AsyncIterable<Buffer>;
   /** Discards the body. */
-  leave(): void;
+  discard(): void;
   /** Checksum and size that the hub reported before it redirected to the storage. */
   linked: { sha256: string | null; size: number | null };
 }
@@ -70,8 +70,8 @@ export function createHttpClient(hub: Hub) {
         if (url.origin === hubOrigin) readLinked(headers, linked);
         const isRedirect = status >= 301 && status <= 308 && status !== 304 && headers.location !== undefined;
         if (!isRedirect && [200, 206, 416].includes(status)) {
-          const leave = (): void => void body.on('error', () => {}).destroy();
-          return { status, headers, body: piecesOf(body, url, signal), leave, linked };
+          const discard = (): void => void body.on('error', () => {}).destroy();
+          return { status, headers, body: piecesOf(body, url, signal), discard, linked };
         }
         body.on('error', () => {});
         await body.dump({ limit: 16_384 }).catch(() => {});

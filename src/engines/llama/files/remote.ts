@@ -68,7 +68,7 @@ async function readHead(answer: HttpResponse): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   // The answer for an empty file.
-  if (answer.status === 416) answer.leave();
+  if (answer.status === 416) answer.discard();
   else
     for await (const chunk of answer.body) {
       chunks.push(chunk);
@@ -92,7 +92,7 @@ export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFil
         `${hostOf(file.url)} sent the bytes ${given.start} to ${given.end} instead of ${wanted.start} to ${wanted.end}.`,
       );
   } catch (error) {
-    answer.leave();
+    answer.discard();
     throw error;
   }
 }

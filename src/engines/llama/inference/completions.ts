@@ -23,7 +23,7 @@ import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Log probabilities of prompts in one response. */
+/** Maximum log probabilities of prompts in one response. */
 const maxScored = 5_000_000;
 
 interface RawPrompt {
@@ -44,7 +44,7 @@ interface Made {
 
 type Call = AnswersCall<Deltas['complete']>;
 
-/** End of a piece that is not the last. */
+/** Ending of a piece that is not the last. */
 const open: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_reason: null };
 
 /** Continues raw prompts. The text of a control token in a prompt is that token. */
@@ -97,20 +97,20 @@ export function createCompleter(
     const prompts = splitTextInputs('prompt', request.prompt).map((input) =>
       promptOf(input, request.max_tokens ?? defaultMaxTokens),
     );
-    const [made, told] = [answersPerPrompt(request), n ?? 1];
+    const [generated, returned] = [answersPerPrompt(request), n ?? 1];
     const isAsked = typeof logprobs === 'number';
-    const isScored = isAsked || made > told;
+    const isScored = isAsked || generated > returned;
     const isScoredPrompt = isAsked && Boolean(echo);
     const top = logprobs ?? 0;
-    limitScored(request, prompts, made);
+    limitScored(request, prompts, generated);
     const firstSeed = requestSeed(request, random);
 
-    async function make(prompt: RawPrompt, at: number, lease: SequenceLease): Promise<Made> {
+    async function answerOnce(prompt: RawPrompt, at: number, lease: SequenceLease): Promise<Made> {
       const write = logprobsWriter();
-      const say = (text: string, tokens: readonly ScoredToken[], ending = open, said = text) => {
+      const emit = (text: string, tokens: readonly ScoredToken[], ending = open, delta = text) => {
         if (!call.onDelta) return;
         const piece = { index: at, text, logprobs: isAsked && tokens.length > 0 ? write(tokens) : null };
-        call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, delta: said });
+        call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, delta });
       };
       const tokens: ScoredToken[] = [];
       const answer = createAnswerText({
@@ -119,12 +119,12 @@ export function createCompleter(
         onDelta({ content }, certain = []) {
           const scored = certain.map(({ text, logprob }) => ({ ...logprob, text }));
           tokens.push(...scored);
-          say(content ?? '', scored);
+          emit(content ?? '', scored);
         },
       });
       const before = isScoredPrompt ? await (prompt.scored ??= score(lease, prompt, top)) : [];
-      if (echo) say(prompt.text, before, open, '');
-      const seed = choiceSeed(firstSeed, at % made);
+      if (echo) emit(prompt.text, before, open, '');
+      const seed = choiceSeed(firstSeed, at % generated);
       const output: GenerationOutput =
         prompt.limit === 0
           ? { ending: { finish_reason: 'length' }, cachedTokens: 0, completionTokens: 0 }
@@ -132,8 +132,8 @@ export function createCompleter(
               lease,
               prompt: prompt.tokens,
               limit: prompt.limit,
-              sampling: (generated) => ({
-                ...samplingOptions(request, vocabulary, { prompt: prompt.tokens, generated, seed }),
+              sampling: (sampled) => ({
+                ...samplingOptions(request, vocabulary, { prompt: prompt.tokens, generated: sampled, seed }),
                 yieldEogToken: isScored,
               }),
               decoder: createTextDecoder(detokenize),
@@ -141,7 +141,7 @@ export function createCompleter(
               logprobs: isScored ? { top, temperature: temperature ?? 1, textOf } : undefined,
               isEnd: vocabulary.isEnd,
             });
-      say('', [], output.ending);
+      emit('', [], output.ending);
       return {
         text: (echo ? prompt.text : '') + answer.raw,
         tokens: [...before, ...tokens],
@@ -150,19 +150,20 @@ export function createCompleter(
     }
 
     // At most one per sequence at a time, so that other requests get their turn.
-    const places = prompts.flatMap((prompt) => Array<RawPrompt>(made).fill(prompt)).entries();
+    const places = prompts.flatMap((prompt) => Array<RawPrompt>(generated).fill(prompt)).entries();
     const all = await mapConcurrent(
       context.totalSequences,
       [...places],
       call.signal,
       ([at, prompt], signal) =>
-        runner.run({ ...call, signal, prompt: prompt.tokens }, (lease) => make(prompt, at, lease)),
+        runner.run({ ...call, signal, prompt: prompt.tokens }, (lease) => answerOnce(prompt, at, lease)),
     );
-    const kept = prompts.flatMap((prompt, at) =>
-      likeliest(all.slice(at * made, (at + 1) * made), told, isScoredPrompt ? prompt.tokens.length : 0),
-    );
+    const chosen = prompts.flatMap((prompt, at) => {
+      const answers = all.slice(at * generated, (at + 1) * generated);
+      return likeliest(answers, returned, isScoredPrompt ? prompt.tokens.length : 0);
+    });
     return {
-      choices: kept.map(({ text, tokens, output }, index) => ({
+      choices: chosen.map(({ text, tokens, output }, index) => ({
         index,
         text,
         logprobs: isAsked ? logprobsWriter()(tokens) : null,
@@ -171,7 +172,7 @@ export function createCompleter(
       usage: chatUsage(
         promptUsage(
           sum(prompts.map(({ tokens }) => tokens.length)),
-          sum(prompts.map((_, at) => all[at * made]!.output.cachedTokens)),
+          sum(prompts.map((_, at) => all[at * generated]!.output.cachedTokens)),
         ),
         sum(all.map(({ output }) => output.completionTokens)),
         0,

@@ -61,7 +61,7 @@ export class PaceCurve {
       if (next.pace > max) return inFlight + ((next.inFlight - inFlight) * (max - pace)) / (next.pace - pace);
       ({ inFlight, pace } = next);
     }
-    // Beyond what was measured, the curve goes on as it did so far.
+    // Beyond the measured numbers, the curve is extrapolated.
     return pace > base ? alone + ((inFlight - alone) * (max - base)) / (pace - base) : Infinity;
   }
 

@@ -61,23 +61,23 @@ export async function* readChunks<Piece extends AnyPiece>(
   let usage: unknown;
   let prompt: PromptUsage | undefined;
   let text = '';
-  let isOver = false;
-  /** True where the server ended the stream without any choice. */
-  let isEmpty = false;
+  let hasEnded = false;
+  /** True where the server ended the stream, which had chunks, without any choice. */
+  let lacksChoices = false;
   let hasEmptyChunks = false;
 
   /** True once the answer and its usage are complete. */
   const isComplete = () => usage !== undefined && finished.size > 0 && [...finished.values()].every(Boolean);
 
   function end(): null {
-    isOver = true;
+    hasEnded = true;
     options.finish();
     return null;
   }
 
   function readChunk(event: EventSourceMessage): Chunk<Piece> | null {
     if (event.data === '[DONE]') {
-      isEmpty = hasEmptyChunks && finished.size === 0;
+      lacksChoices = hasEmptyChunks && finished.size === 0;
       return end();
     }
     const fields = chunkOf(event);
@@ -113,13 +113,13 @@ export async function* readChunks<Piece extends AnyPiece>(
   }
 
   try {
-    for await (const chunks of readEach(bytes, readChunk, () => isOver)) yield chunks;
+    for await (const chunks of readEach(bytes, readChunk, () => hasEnded)) yield chunks;
   } catch (error) {
     if (!isDisconnect(error) || !isComplete()) throw error;
   }
 
   // The server's filter removed the prompt (`given-choices.ts`).
-  if (isEmpty)
+  if (lacksChoices)
     yield filteredChoices(options.choices).map((one) => ({ ...head, choices: [read(one, {})], usage: null }));
   else if (finished.size === 0) throw unusable('is a stream without choices');
   if (![...finished.values()].every(Boolean)) throw unusable('ended early');

@@ -41,7 +41,7 @@ export class StopCut<Token> {
     return { text: text.slice(0, shown), tokens: tokens.slice(0, from) };
   }
 
-  /** Finish reason of a choice that was cut: the stop sequence, even if its server went on. */
+  /** Finish reason of a choice that was cut: the stop sequence, even if its server continued. */
   ending<Piece extends { finish_reason: FinishReason | null; stop_reason?: string | null }>(
     piece: Piece,
   ): Partial<Piece> {

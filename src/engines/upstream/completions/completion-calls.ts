@@ -133,12 +133,12 @@ function missingLogprobs(): (piece: CompletionPiece) => boolean {
   };
 }
 
-/** Stop sequences do not end an echoed prompt. */
+/** Returns a function that cuts pieces at stop sequences; none with `echo`, whose prompt may contain them. */
 function cutterFor({ body: { value } }: Part) {
   return pieceCutter(value.echo ? [] : stopsOf(value));
 }
 
-/** Gives a choice its index in the whole answer, and its prompt if requested. */
+/** Returns a choice with its index in the whole answer, and after its prompt if that was requested. */
 function placed<Piece extends CompletionPiece>(piece: Piece, { first }: Part, plan: Plan): Piece {
   const index = first + piece.index;
   return { ...piece, index, text: prefixAt(index, plan) + piece.text };

@@ -78,7 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
     );
   }
 
-  /** Call once. */
+  /** Sends the request; to be called once. */
   send(): void {
     const { signal } = this.#request;
     if (signal.aborted) return this.cancel(signal.reason);

@@ -3,7 +3,7 @@ import { createManualClock } from '../../../../test/support/manual-clock.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { createHangWatch, type HangWatchDeps } from './hang-watch.ts';
 
-type LifeSigns = Pick<HangWatchDeps, 'moved' | 'answers'>;
+type LifeSigns = Pick<HangWatchDeps, 'countersMoved' | 'sendProbe'>;
 
 const idleMs = 120_000;
 const hour = 3_600_000;
@@ -26,11 +26,11 @@ function watched(signs: LifeSigns) {
 
 describe('a server that sends no byte while calls wait', () => {
   it.each<[string, LifeSigns]>([
-    ['that does not answer', { answers: never }],
-    ['that is not there', { answers: absent }],
-    ['whose counters stand still', { moved: async () => false, answers: never }],
-    ['whose counters cannot be read', { moved: absent, answers: never }],
-    ['that shows no counters, and does not answer', { moved: async () => null, answers: never }],
+    ['that does not answer', { sendProbe: never }],
+    ['that is not there', { sendProbe: absent }],
+    ['whose counters stand still', { countersMoved: async () => false, sendProbe: never }],
+    ['whose counters cannot be read', { countersMoved: absent, sendProbe: never }],
+    ['that shows no counters, and does not answer', { countersMoved: async () => null, sendProbe: never }],
   ])('%s is found within idle', async (_, signs) => {
     const { clock, work, watch } = watched(signs);
     await clock.advance(idleMs * 0.7);
@@ -44,9 +44,9 @@ describe('a server that sends no byte while calls wait', () => {
   });
 
   it.each<[string, LifeSigns]>([
-    ['answers', { answers: async () => {} }],
-    ['has counters that move', { moved: async (first) => !first, answers: never }],
-    ['shows no counters, and answers', { moved: async () => null, answers: async () => {} }],
+    ['answers', { sendProbe: async () => {} }],
+    ['has counters that move', { countersMoved: async (first) => !first, sendProbe: never }],
+    ['shows no counters, and answers', { countersMoved: async () => null, sendProbe: async () => {} }],
   ])('is left alone for an hour while it %s', async (_, signs) => {
     const { clock, work, watch } = watched(signs);
     await clock.advance(hour);
@@ -56,7 +56,7 @@ describe('a server that sends no byte while calls wait', () => {
 
   it('gets about two test requests within the idle time', async () => {
     let asked = 0;
-    const { clock } = watched({ answers: async () => void asked++ });
+    const { clock } = watched({ sendProbe: async () => void asked++ });
     await clock.advance(idleMs * 10);
     expect(asked).toBeGreaterThan(10);
     expect(asked).toBeLessThanOrEqual(25);
@@ -65,7 +65,7 @@ describe('a server that sends no byte while calls wait', () => {
 
 it('gets no test request while bytes of any answer arrive', async () => {
   let asked = 0;
-  const { clock, work } = watched({ answers: async () => void asked++ });
+  const { clock, work } = watched({ sendProbe: async () => void asked++ });
   for (let at = 0; at < hour; at += idleMs / 4) {
     work.signs++;
     await clock.advance(idleMs / 4);
@@ -74,8 +74,11 @@ it('gets no test request while bytes of any answer arrive', async () => {
 });
 
 it('is tested until it answers, and then gets calls again', async () => {
-  let answers: LifeSigns['answers'] = never;
-  const { clock, work, watch } = watched({ moved: async () => false, answers: (signal) => answers(signal) });
+  let answers: LifeSigns['sendProbe'] = never;
+  const { clock, work, watch } = watched({
+    countersMoved: async () => false,
+    sendProbe: (signal) => answers(signal),
+  });
   await clock.advance(idleMs);
   work.waiting = 0;
   await clock.advance(hour);
@@ -86,7 +89,7 @@ it('is tested until it answers, and then gets calls again', async () => {
 });
 
 it('has no timer while no call waits', async () => {
-  const { clock, work } = watched({ answers: never });
+  const { clock, work } = watched({ sendProbe: never });
   work.waiting = 0;
   await clock.advance(idleMs);
   expect(clock.pending).toBe(0);

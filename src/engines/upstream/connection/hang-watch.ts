@@ -5,14 +5,14 @@ import type { Transport } from './transport.ts';
 /** Checks within `idleMs`, and checks without a sign of life that show a hang: the last sign fell between two checks. */
 const checksPerIdle = 10;
 const maxQuietChecks = 8;
-/** First quiet check that sends requests which cost the server work; its counters are read at each. */
-const askFrom = 4;
+/** First quiet check that sends a probe, because probes cost the server work; its counters are read at every quiet check. */
+const probeFrom = 4;
 
 export interface HangWatchDeps {
-  /** Resolves true if a counter of the server moved since the last time, false at the `first`, null if it shows none. */
-  moved?: ((first: boolean) => Promise<boolean | null>) | undefined;
-  /** Resolves when the server answers a request that only a working server answers. */
-  answers: (signal: AbortSignal) => Promise<unknown>;
+  /** Resolves true if a counter of the server changed since the last call, false at the `first`, null if it shows none. */
+  countersMoved?: ((first: boolean) => Promise<boolean | null>) | undefined;
+  /** Sends a request that only a working server answers, and resolves with the answer. */
+  sendProbe: (signal: AbortSignal) => Promise<unknown>;
   clock: Clock;
   /** Longest silence of a server that hangs, in milliseconds; 0 disables the watch. */
   idleMs: number;
@@ -27,54 +27,54 @@ export type HangWatch = ReturnType<typeof createHangWatch>;
  * any answer arrives and calls wait for their first one, it must show a sign of life. Otherwise all waiting calls fail. Time is
  * counted in checks, because the machine may have slept between two of them.
  */
-export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchDeps) {
+export function createHangWatch({ clock, idleMs, work, countersMoved, sendProbe }: HangWatchDeps) {
   let timer: Timer | undefined;
   let signs = 0;
   let quietChecks = 0;
   let isHung = false;
-  let isReading = false;
-  let asking: AbortController | undefined;
+  let isReadingCounters = false;
+  let probing: AbortController | undefined;
 
   function markAlive(): void {
     quietChecks = 0;
     isHung = false;
-    stopAsking();
+    stopProbing();
   }
 
-  function stopAsking(): void {
-    asking?.abort();
-    asking = undefined;
+  function stopProbing(): void {
+    probing?.abort();
+    probing = undefined;
   }
 
-  async function ask(): Promise<void> {
-    if (asking) return;
-    const asked = (asking = new AbortController());
-    const isAnswered = await answers(asked.signal).then(
+  async function probe(): Promise<void> {
+    if (probing) return;
+    const ownProbe = (probing = new AbortController());
+    const isAnswered = await sendProbe(ownProbe.signal).then(
       () => true,
       () => false,
     );
-    if (asking !== asked) return;
-    asking = undefined;
+    if (probing !== ownProbe) return;
+    probing = undefined;
     if (isAnswered) markAlive();
   }
 
-  /** Reads the server's counters, or sends it a request where it has none. */
-  async function findSign(): Promise<void> {
+  /** Reads the server's counters, or sends a probe where it has none. */
+  async function lookForSign(): Promise<void> {
     let hasMoved: boolean | null = null;
-    if (moved && !isHung) {
-      if (isReading) return;
-      isReading = true;
-      hasMoved = await moved(quietChecks === 1).catch(() => false);
-      isReading = false;
+    if (countersMoved && !isHung) {
+      if (isReadingCounters) return;
+      isReadingCounters = true;
+      hasMoved = await countersMoved(quietChecks === 1).catch(() => false);
+      isReadingCounters = false;
     }
     if (hasMoved) quietChecks = 0;
-    else if (hasMoved === null && quietChecks >= askFrom) await ask();
+    else if (hasMoved === null && quietChecks >= probeFrom) await probe();
   }
 
   function giveUp(): void {
     isHung = true;
-    quietChecks = askFrom;
-    stopAsking();
+    quietChecks = probeFrom;
+    stopProbing();
     work()?.giveUp(hung());
   }
 
@@ -87,7 +87,7 @@ export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWat
       markAlive();
     } else quietChecks++;
     if (quietChecks >= maxQuietChecks) giveUp();
-    if (quietChecks > 0) void findSign();
+    if (quietChecks > 0) void lookForSign();
     schedule();
   }
 

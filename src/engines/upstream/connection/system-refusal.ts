@@ -2,7 +2,7 @@ import { ApiError } from '../../../core/errors.ts';
 
 /** Refusal by a server or its chat template because of the positions of system messages. */
 export class SystemPlacementError extends ApiError {
-  /** True where the server takes no system messages at all. */
+  /** True where the server accepts no system messages at all. */
   readonly everywhere: boolean;
 
   constructor(tail: string, everywhere: boolean) {

@@ -67,8 +67,8 @@ export function createAnswerExaminer(
   }
 
   function failure(error: unknown) {
-    const words = upstreamMessages.at(-1);
-    const summary = messageOf(error) + (words === undefined ? '' : `: ${truncate(words, 200)}`);
+    const reported = upstreamMessages.at(-1);
+    const summary = messageOf(error) + (reported === undefined ? '' : `: ${truncate(reported, 200)}`);
     return { summary, ...adviceFor(error) };
   }
 

@@ -18,7 +18,7 @@ const listEveryMs = 100;
 /** Pause before the next job after one without any result. */
 const backoff = { initialMs: 15_000, maxMs: 30 * 60_000 };
 /** Factor by which jobs get smaller for lines whose job ended without any result: one of them may be the cause. */
-const shrink = 16;
+const shrinkFactor = 16;
 
 export interface JobQueueOptions {
   model: string;
@@ -36,19 +36,19 @@ export interface JobQueueOptions {
   log: Log;
 }
 
-/** Gathers lines into jobs, and runs them. Lines that a job of any process contains already wait for that job instead. */
+/** Gathers lines into jobs, and runs them. A line that a job of any process already contains waits for that job instead. */
 export class JobQueue {
   readonly #options: JobQueueOptions;
   readonly #jobs: JobList;
   readonly #deps: JobDeps;
-  /** Shards that take lines, by the number of failed jobs of their lines. */
-  readonly #open = new Map<number, Shard>();
+  /** Shards that still take lines, by the number of failed jobs of their lines. */
+  readonly #openShards = new Map<number, Shard>();
   #arrivals: WaitingLine[] = [];
   #isRouting = false;
   /** Jobs that wait for their start. */
   #queued: Job[] = [];
-  /** Number of jobs without any result, by line, and in a row. */
-  readonly #failedJobs = new Map<string, number>();
+  /** Number of jobs that ended without any result, by line, and in a row. */
+  readonly #failedJobsByLine = new Map<string, number>();
   #failuresInRow = 0;
   /** Monotonic milliseconds before which no job is started. */
   #heldUntil = Number.NEGATIVE_INFINITY;
@@ -62,7 +62,7 @@ export class JobQueue {
     this.#deps = {
       ...options,
       records,
-      onEnd: (job, end, missing) => this.#ended(job, end, missing),
+      onEnd: (job, end, missing) => this.#jobEnded(job, end, missing),
       onLeft: () => this.#startNext(),
     };
     this.#jobs = new JobList({
@@ -77,13 +77,13 @@ export class JobQueue {
     this.#jobs.start();
   }
 
-  /** Follows no job any longer; those that were started go on. */
+  /** Stops following jobs. Those that were started continue. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#holdTimer?.cancel();
     this.#jobs.stop();
-    const shards = [...this.#open.values()];
-    this.#open.clear();
+    const shards = [...this.#openShards.values()];
+    this.#openShards.clear();
     await Promise.all(shards.map((shard) => shard.abort()));
   }
 
@@ -98,7 +98,7 @@ export class JobQueue {
     return new Promise((resolve, reject) => {
       const forget = onAbort(signal, () => {
         line.isGone = true;
-        this.#failedJobs.delete(line.key);
+        this.#failedJobsByLine.delete(line.key);
         line.job?.leave(line.key, signal.reason);
         reject(signal.reason as Error);
       });
@@ -107,7 +107,7 @@ export class JobQueue {
         isGone: false,
         resolve: (reply) => {
           forget();
-          this.#failedJobs.delete(line.key);
+          this.#failedJobsByLine.delete(line.key);
           resolve(reply);
         },
         reject: (error) => {
@@ -126,7 +126,7 @@ export class JobQueue {
     this.#isRouting = true;
     while (this.#arrivals.length > 0) {
       await sleep(this.#options.clock, listEveryMs);
-      // A line of a dead process arrives after that process wrote the records of its jobs.
+      // The records are read after the lines arrive: a dead process wrote those of its jobs before another one took over its lines.
       const lines = this.#arrivals.splice(0);
       let routed = 0;
       try {
@@ -148,28 +148,28 @@ export class JobQueue {
   }
 
   async #gather(line: WaitingLine): Promise<void> {
-    const failed = this.#failedJobs.get(line.key) ?? 0;
-    const shard = this.#open.get(failed) ?? (await this.#begin(failed));
+    const failed = this.#failedJobsByLine.get(line.key) ?? 0;
+    const shard = this.#openShards.get(failed) ?? (await this.#openShard(failed));
     await shard.add(line).catch((error: unknown) => {
-      this.#open.delete(failed);
+      this.#openShards.delete(failed);
       return this.#discard(shard, error);
     });
   }
 
-  async #begin(failed: number): Promise<Shard> {
+  async #openShard(failed: number): Promise<Shard> {
     const { ids, storage, maxLines, waitMs, clock } = this.#options;
     const id = ids.next('job-');
     const writer = await storage.create(id, inputFile);
     const shard = new Shard(id, writer, {
-      maxLines: Math.max(1, Math.floor(maxLines / shrink ** failed)),
+      maxLines: Math.max(1, Math.floor(maxLines / shrinkFactor ** failed)),
       waitMs,
       clock,
       onClose: (closed) => {
-        this.#open.delete(failed);
+        this.#openShards.delete(failed);
         void this.#enqueue(closed);
       },
     });
-    this.#open.set(failed, shard);
+    this.#openShards.set(failed, shard);
     return shard;
   }
 
@@ -181,7 +181,7 @@ export class JobQueue {
       if (lines.length === 0) return await this.#options.storage.remove(shard.id);
       const keys = lines.map(({ key }) => key);
       const job = new Job(shard.id, keys, false, this.#deps);
-      // Before the records exist, so that no listing takes the job for one of another process.
+      // Added before its records exist, so that a listing does not take it for a job of another process.
       this.#jobs.add(job);
       for (const line of lines) job.take(line);
       await this.#deps.records.writeManifest(job.id, model, keys);
@@ -214,45 +214,45 @@ export class JobQueue {
       this.#holdTimer = clock.after(heldMs, () => this.#startNext());
       return;
     }
-    // A job that was cancelled before its start has ended.
+    // Jobs that were cancelled before their start have ended.
     this.#queued = this.#queued.filter((job) => !job.end);
     while (this.#queued.length > 0 && this.#jobs.running < maxJobs) void this.#queued.shift()!.follow();
   }
 
-  #ended(job: Job, end: JobEnd, missing: readonly WaitingLine[]): void {
+  #jobEnded(job: Job, end: JobEnd, missing: readonly WaitingLine[]): void {
     const hasProgress = job.answered > 0;
     if (hasProgress) this.#failuresInRow = 0;
-    if (job.isAdopted) this.#again(missing);
+    if (job.isAdopted) this.#reroute(missing);
     else if (missing.length > 0) {
-      if (!hasProgress) this.#hold();
-      // A job that answered some lines ended too early for the others. If it answered none, one of its lines may be the cause.
+      if (!hasProgress) this.#holdStarts();
+      // If the job answered no line, one of its lines may be the cause. Otherwise it only ended too early for the others.
       const isSuspect = job.isStarted && !hasProgress;
       if (isSuspect) for (const { key } of missing) this.#countFailedJob(key);
       const error = new ApiError('upstream_error', 'The job of the request ended without its answer.', {
         blame: isSuspect ? ambiguous : unavailable,
       });
-      void this.#warn(job, end, missing.length);
+      void this.#warnOfMissing(job, end, missing.length);
       for (const line of missing) line.reject(error);
     }
     this.#jobs.ended(job);
   }
 
-  /** Runs lines of another process's job, which ended without their results. */
-  #again(lines: readonly WaitingLine[]): void {
+  /** Routes lines again whose job, of another process, ended without their results. */
+  #reroute(lines: readonly WaitingLine[]): void {
     for (const line of lines) line.job = undefined;
     this.#arrivals.push(...lines);
     void this.#route();
   }
 
   #countFailedJob(key: string): void {
-    this.#failedJobs.set(key, (this.#failedJobs.get(key) ?? 0) + 1);
+    this.#failedJobsByLine.set(key, (this.#failedJobsByLine.get(key) ?? 0) + 1);
   }
 
-  #hold(): void {
+  #holdStarts(): void {
     this.#heldUntil = this.#options.clock.monotonic() + backoffMs(++this.#failuresInRow, backoff);
   }
 
-  async #warn(job: Job, { state, note }: JobEnd, missing: number): Promise<void> {
+  async #warnOfMissing(job: Job, { state, note }: JobEnd, missing: number): Promise<void> {
     const end = await job.log();
     const { log } = this.#options;
     log.warn({ job: job.id, state, note, missing, log: end }, 'a job ended without all results');

@@ -48,7 +48,7 @@ export class Job {
   /** Keys of lines that no call of this process has asked for. */
   readonly #unclaimed: Set<string>;
   readonly #waiting = new Map<string, WaitingLine>();
-  readonly #size: number;
+  readonly #lineCount: number;
   readonly #stopping = new AbortController();
   #reader: OutputReader;
   #handle: string | undefined;
@@ -64,12 +64,12 @@ export class Job {
     this.id = id;
     this.isAdopted = isAdopted;
     this.#deps = deps;
-    this.#size = keys.length;
+    this.#lineCount = keys.length;
     this.#unclaimed = new Set(keys);
     this.#reader = new OutputReader(deps.storage, id, deps.clock);
   }
 
-  /** Takes over what the records show of an adopted job. */
+  /** Sets the state of an adopted job from its records. */
   restore(started: { handle: string; at: number } | undefined, end: JobEnd | undefined): void {
     this.#handle = started?.handle;
     this.#startedAt = started?.at;
@@ -105,7 +105,7 @@ export class Job {
     return this.#unclaimed.has(key);
   }
 
-  /** Gives the result of the line to this call. */
+  /** Assigns a line of the job to the call that waits for its result. */
   take(line: WaitingLine): void {
     this.#unclaimed.delete(line.key);
     this.#waiting.set(line.key, line);
@@ -117,19 +117,19 @@ export class Job {
   /** Drops a line whose call was aborted, and cancels a job without waiting lines. */
   leave(key: string, reason: unknown): void {
     this.#waiting.delete(key);
-    // The next process takes over the jobs of one that shuts down.
+    // When a process shuts down, the next one adopts its jobs.
     const isShutdown = reason instanceof ApiError && reason.code === 'shutting_down';
     if (this.isUsedUp && !isShutdown) this.cancel();
   }
 
-  /** Stops the job; its remaining results are not wanted. */
+  /** Cancels the job, whose remaining results are not needed. */
   cancel(): void {
     this.#isCancelled = true;
     if (!this.#isFollowed && !this.#end) void this.follow();
     else this.#wake();
   }
 
-  /** Follows no longer; the job goes on. */
+  /** Stops following the job, which continues. */
   stop(): void {
     this.#stopping.abort();
     this.#wake();
@@ -142,7 +142,7 @@ export class Job {
     if (this.#isFollowed) return;
     this.#isFollowed = true;
     try {
-      if (await this.#begin()) await this.#watch();
+      if (await this.#ensureStarted()) await this.#poll();
     } finally {
       this.#isFollowed = false;
       this.#deps.onLeft();
@@ -150,7 +150,7 @@ export class Job {
   }
 
   /** Starts the job unless it was started. @returns false if it has ended instead */
-  async #begin(): Promise<boolean> {
+  async #ensureStarted(): Promise<boolean> {
     const { runner, records, clock, log } = this.#deps;
     if (this.#handle !== undefined || this.#end) return true;
     if (this.#isCancelled) return this.#finish({ state: 'cancelled' });
@@ -161,12 +161,12 @@ export class Job {
       return this.#finish({ state: 'failed', note: `The job could not be started: ${note}` });
     }
     this.#startedAt = clock.now();
-    log.info({ job: this.id, lines: this.#size, handle: this.#handle }, 'a job was started');
+    log.info({ job: this.id, lines: this.#lineCount, handle: this.#handle }, 'a job was started');
     await this.#tolerate(() => records.writeStarted(this.id, this.#handle!, this.#startedAt!));
     return true;
   }
 
-  async #watch(): Promise<void> {
+  async #poll(): Promise<void> {
     const { clock, pollMs, maxMs } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -196,23 +196,23 @@ export class Job {
   get #order(): JobOrder {
     const { storage, model } = this.#deps;
     const [input, output] = [inputFile, outputFolder].map((name) => storage.address(this.id, name));
-    return { id: this.id, model, lines: this.#size, input: input!, output: output! };
+    return { id: this.id, model, lines: this.#lineCount, input: input!, output: output! };
   }
 
   get #started() {
     return { ...this.#order, handle: this.#handle ?? '' };
   }
 
-  /** State of the job; an unknown one counts as running, because the job may go on while its runner is away. */
+  /** State of the job; `running` if unknown, because the job may continue while its runner is unreachable. */
   async #stateOf(): Promise<JobState> {
     let state: JobState = { state: 'running' };
     await this.#tolerate(async () => void (state = await this.#deps.runner.stateOf(this.#started)));
     return state;
   }
 
-  async #readResults(isOver: boolean): Promise<void> {
+  async #readResults(hasEnded: boolean): Promise<void> {
     const reader = this.#reader;
-    for await (const bytes of reader.lines(isOver, this.#stopping.signal)) {
+    for await (const bytes of reader.lines(hasEnded, this.#stopping.signal)) {
       if (this.#waiting.size === 0) continue;
       const result = readResultLine(bytes);
       const line = result && this.#waiting.get(result.key);
@@ -221,8 +221,8 @@ export class Job {
       this.#answered++;
       line.resolve(result.reply);
     }
-    // Lines that came meanwhile may be in what was read.
-    if (reader !== this.#reader) await this.#readResults(isOver);
+    // A line that was assigned meanwhile may have its result in the part that was read.
+    if (reader !== this.#reader) await this.#readResults(hasEnded);
   }
 
   async #cancelNow(end: JobState | Pick<JobEnd, 'state'>): Promise<void> {

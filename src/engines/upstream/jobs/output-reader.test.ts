@@ -16,9 +16,9 @@ beforeEach(() => {
   reader = new OutputReader(storage, 'job', clock);
 });
 
-async function read(isOver = false): Promise<string[]> {
+async function read(hasEnded = false): Promise<string[]> {
   const found: string[] = [];
-  for await (const line of reader.lines(isOver, never)) found.push(Buffer.from(line).toString());
+  for await (const line of reader.lines(hasEnded, never)) found.push(Buffer.from(line).toString());
   return found;
 }
 

@@ -37,9 +37,9 @@ export class OutputReader {
 
   /**
    * Yields the new lines of all parts.
-   * @param isOver true once the job has ended: the last line of a part needs no newline then
+   * @param hasEnded true once the job has ended: the last line of a part needs no newline then
    */
-  async *lines(isOver: boolean, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *lines(hasEnded: boolean, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     for (const { name, size } of await this.#storage.parts(this.#job)) {
       const at = this.#positions.get(name) ?? { offset: 0, isSkipping: false };
       // A part that was written anew is read anew.
@@ -47,14 +47,14 @@ export class OutputReader {
       this.#positions.set(name, at);
       while (at.offset < size && !signal.aborted) {
         const before = at.offset;
-        yield* this.#read(name, at, isOver);
+        yield* this.#read(name, at, hasEnded);
         if (at.offset === before) break;
       }
     }
   }
 
   /** Reads one block of whole lines, or one longer line. */
-  async *#read(name: string, at: Position, isOver: boolean): AsyncGenerator<Uint8Array> {
+  async *#read(name: string, at: Position, hasEnded: boolean): AsyncGenerator<Uint8Array> {
     const start = at.offset;
     const pieces: Buffer[] = [];
     let length = 0;
@@ -71,7 +71,7 @@ export class OutputReader {
     let last: Line | undefined;
     for await (const line of splitLines(inTurn(pieces))) {
       last = line;
-      if (!line.whole && !(isOver && isEnd)) break;
+      if (!line.whole && !(hasEnded && isEnd)) break;
       at.offset = start + line.offset + line.bytes.length + (line.whole ? 1 : 0);
       if (!at.isSkipping) yield line.bytes;
       at.isSkipping = false;

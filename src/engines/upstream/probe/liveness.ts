@@ -43,21 +43,20 @@ export interface LivenessDeps {
 export function watchLiveness({ clock, idleMs, connections, address, prober }: LivenessDeps): HangWatch {
   const never = new AbortController().signal;
   const kind = () => prober.profile.traits.liveness ?? 'door';
-  let before = '';
+  let lastValues = '';
 
-  /** Resolves true if a counter moved since the last time; null if the server shows none. */
-  async function moved(first: boolean): Promise<boolean | null> {
+  async function countersMoved(first: boolean): Promise<boolean | null> {
     const names = counters[kind()];
     if (!names) return null;
     const { status, body } = await connections.probes.get(address.rootPath('/metrics'), never);
     const values = names.map((name) => (status === 200 ? gaugeOf(body, name) : null));
     if (values.every((value) => value === null)) return null;
-    const last = before;
-    before = values.join();
-    return !first && before !== last;
+    const before = lastValues;
+    lastValues = values.join();
+    return !first && lastValues !== before;
   }
 
-  async function answers(signal: AbortSignal): Promise<unknown> {
+  async function sendProbe(signal: AbortSignal): Promise<unknown> {
     const { probes, work } = connections;
     const by = kind();
     if (by === 'door' || by === 'vllm') return probes.get(address.path('/models'), never);
@@ -85,7 +84,7 @@ export function watchLiveness({ clock, idleMs, connections, address, prober }: L
     clock,
     idleMs: idleMs && Math.max(idleMs, minIdleMs),
     work: () => connections.open,
-    moved,
-    answers,
+    countersMoved,
+    sendProbe,
   });
 }

@@ -54,8 +54,8 @@ export function createProber({ options, address, get, post, isOpen, context }: P
   const { model, clock, log, passThrough = [] } = options;
   const modelsPath = address.path('/models');
   let isDetected = options.flavor !== 'auto';
-  /** Reply that detected the flavor, for the first probe. */
-  let models: Reply<Buffer> | null = null;
+  /** Reply that showed the flavor; the first probe uses it again. */
+  let detectionReply: Reply<Buffer> | null = null;
   let retry: Timer | undefined;
   let report: ProbeReport = { slots: null, queued: null };
   let profile = profileFor(traitsOf(options));
@@ -123,7 +123,7 @@ export function createProber({ options, address, get, post, isOpen, context }: P
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       isDetected = true;
       profile = profileFor(traitsOf({ ...options, flavor }));
-      models = reply;
+      detectionReply = reply;
       log.info(
         { upstream: address.host, upstream_model: model, flavor },
         'detected the flavor of the upstream',
@@ -147,8 +147,8 @@ export function createProber({ options, address, get, post, isOpen, context }: P
     /** Updates the profile with the server's report. @throws ApiError as `Engine.probe` */
     async probe(): Promise<ProbeReport> {
       await detectFlavor();
-      const detected = models;
-      models = null;
+      const detected = detectionReply;
+      detectionReply = null;
       const { report: source, listsAll = false } = profile.traits;
       report = await fetchReport[source]({
         model,
@@ -164,13 +164,13 @@ export function createProber({ options, address, get, post, isOpen, context }: P
 
     /** Resolves true where the server works and lists the model, so that a missing endpoint concerns the model. */
     listsModel: () =>
-      matches(
+      repliesWith(
         () => get(modelsPath),
         (fields) => hasModel(fields, model),
       ),
     /** Resolves true where the server embeds with the model; false also where it is unreachable. */
     makesEmbeddings: () =>
-      matches(
+      repliesWith(
         () => post(address.path(profile.directPaths.embeddings), { model, input: 'a' }),
         ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
       ),
@@ -179,7 +179,7 @@ export function createProber({ options, address, get, post, isOpen, context }: P
   };
 }
 
-async function matches(request: () => Promise<Reply<Buffer>>, isMatch: (fields: Fields) => boolean) {
+async function repliesWith(request: () => Promise<Reply<Buffer>>, isMatch: (fields: Fields) => boolean) {
   try {
     const { status, body } = await request();
     return status === 200 && isMatch(fieldsOf(JSON.parse(body.toString())));

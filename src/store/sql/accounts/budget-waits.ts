@@ -25,7 +25,7 @@ function span(from: string, others: readonly string[]): string {
 /** SQL: milliseconds to count for the end of a pause of a batch; the parameter is that time. */
 export const pauseSpan = span('batches.paused_at', Object.values(waits));
 
-/** Counts the time from `since` on as a pause of the batches that had begun. */
+/** Counts the time from `since` on as a pause of the batches that were in progress then. */
 export async function addWait(
   q: Queries,
   budget: Pick<SpentBudget, 'orgId' | 'keyId' | 'keyFamily'>,

@@ -17,7 +17,7 @@ import { paddedSlices, typedTuples } from '../statement.ts';
 export interface ReadyOrg {
   name: string;
   orgId: string;
-  /** Virtual time at which the org stands under this name. */
+  /** Virtual time of the org under this name. */
   place: number;
   /** Virtual time up to which the org was served; null if it never was. */
   served: number | null;

@@ -91,7 +91,7 @@ export function createRequests(db: Db): RequestStore {
         if (group.status === 'validating')
           await batches.change(q, { status: 'in_progress', inProgressAt: now }, { id: group.id });
         const kept = await keep(q, [group], [result], { now, billedAt: now });
-        // The first claim of a chunk looks for no results.
+        // The first claim of a chunk skips the search for results.
         await q.all(
           "UPDATE batch_chunks SET epoch = 1 WHERE batch_id = ? AND seq > 0 AND state = 'ready' AND epoch = 0",
           [group.id],

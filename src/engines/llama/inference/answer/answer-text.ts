@@ -59,7 +59,7 @@ export function createAnswerText(options: AnswerOptions) {
   /** Tokens whose text is held back until it can be classified. */
   let undecided = 0;
 
-  function countThoughts(segments: readonly Segment[]): void {
+  function countReasoningTokens(segments: readonly Segment[]): void {
     if (segments.length === 0) return;
     if (segments.some(({ kind }) => kind === 'reasoning')) read.reasoningTokens += undecided;
     undecided = 0;
@@ -81,7 +81,7 @@ export function createAnswerText(options: AnswerOptions) {
         read.raw += segment.text;
         // Drops the log probabilities of reasoning and markers.
         takeCertain();
-        // Clients read one or the other.
+        // Some clients read one name, some the other.
         if (segment.kind === 'reasoning')
           onDelta({ reasoning: segment.text, reasoning_content: segment.text });
         return false;
@@ -116,14 +116,14 @@ export function createAnswerText(options: AnswerOptions) {
   const isFull = (): boolean => tools !== undefined && read.calls >= tools.maxCalls;
 
   return Object.assign(read, {
-    /** Adds the text of one token. Returns true if the answer is over: at a stop string, or after the last allowed call. */
+    /** Adds the text of one token. Returns true if the answer has ended: at a stop string, or after the last allowed call. */
     push(text: string, logprob?: TokenLogprob): boolean {
       if (logprob) waiting.push({ at: received, text, logprob });
       received += text.length;
       undecided += 1;
       if (text === '') return false;
       const segments = segmenter.push(text);
-      countThoughts(segments);
+      countReasoningTokens(segments);
       for (const segment of segments) if (take(segment)) return true;
       return isFull();
     },
@@ -137,7 +137,7 @@ export function createAnswerText(options: AnswerOptions) {
     },
     end() {
       const segments = segmenter.end();
-      countThoughts(segments);
+      countReasoningTokens(segments);
       for (const segment of segments) take(segment);
       addContent(filter.end());
       callSegmenter.end().forEach(report);

@@ -2,7 +2,7 @@ import { possibleStart } from '../../../../base/possible-start.ts';
 import type { Thinking } from '../families.ts';
 import type { Segment, Segmenter } from './segments.ts';
 
-/** Separates the reasoning at the start of an answer: all if it has no `end`. @param isInside begun in the prompt */
+/** Separates the reasoning at the start of an answer: all of it if there is no `end`. @param isInside true if the prompt begins it */
 export function createThinkingSegmenter({ start, end }: Thinking, isInside: boolean): Segmenter {
   let state: 'before' | 'inside' | 'behind' | 'content' = isInside ? 'inside' : 'before';
   let held = '';

@@ -59,7 +59,7 @@ export function place(
   };
 }
 
-/** Card of a layer, of which so large a share of the layers on cards is before it. */
+/** Number of the card that gets a layer. @param share of the layers on cards that come before it */
 function cardOf(share: number, free: readonly number[]): number {
   const all = sum(free);
   let before = 0;
@@ -73,7 +73,7 @@ export function wantedLayers(shape: ModelShape, memory: CardMemory | undefined):
   return memory.layers === 'auto' ? layerCount(shape) : Math.min(memory.layers, layerCount(shape));
 }
 
-/** Placement with as many layers on the cards as wanted and fit there. */
+/** Placement with as many of the wanted layers on the cards as fit there. */
 export function placeMost(
   shape: ModelShape,
   context: ContextBytes,

@@ -59,7 +59,7 @@ function tokenBias(
 ): SequenceEvaluateOptions['tokenBias'] {
   const entries = Object.entries(request.logit_bias ?? {});
   if (entries.length + (banned?.length ?? 0) === 0) return undefined;
-  // With no token left, llama.cpp takes any, and the broken grammar ends the process.
+  // If every token is banned, llama.cpp samples one that breaks the grammar, which ends the process.
   const least = banned ? unlikely : 'never';
   const bias = newBias();
   for (const [key, value] of entries) {

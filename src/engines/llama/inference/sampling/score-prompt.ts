@@ -8,13 +8,13 @@ const untouched = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };
 
 /**
  * Evaluates all but the last token of a prompt, without the cache.
- * @param see gets each token but the first, with the probabilities in its place, most likely first; the map is cleared
+ * @param onToken gets each token but the first, with the probabilities in its place, most likely first; the map is cleared
  * afterwards
  */
 export async function scorePrompt(
   { sequence, signal, evaluate }: SequenceLease,
   prompt: readonly number[],
-  see: (at: number, probabilities: ReadonlyMap<number, number>) => void,
+  onToken: (at: number, probabilities: ReadonlyMap<number, number>) => void,
 ): Promise<void> {
   await sequence.clearHistory();
   const last = prompt.length - 1;
@@ -27,7 +27,7 @@ export async function scorePrompt(
         {
           onTokenResult(index, { next: { probabilities } }) {
             if (!probabilities) return;
-            see(from + index + 1, probabilities);
+            onToken(from + index + 1, probabilities);
             // The library keeps them until the last one: gigabytes with a large vocabulary.
             probabilities.clear();
           },

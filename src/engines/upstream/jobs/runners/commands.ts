@@ -16,7 +16,7 @@ export interface CommandResult {
 export interface Commands {
   /** Runs a command to its end, at most `limitMs`. */
   run(command: readonly string[], variables: Record<string, string>, limitMs: number): Promise<CommandResult>;
-  /** Starts a command in `folder` that goes on when this process ends. @returns its process id */
+  /** Starts a command in `folder` that continues after the end of this process. @returns its process id */
   launch(command: readonly string[], variables: Record<string, string>, folder: string): Promise<number>;
   /** Arguments of a process; undefined if it does not run, null if the system does not show them. */
   argumentsOf(pid: number): Promise<string | null | undefined>;
