@@ -63,7 +63,6 @@ export interface Batches extends Service {
   listOwn(caller: Caller, filters: Omit<BatchFilters, 'orgId'>, signal: AbortSignal): Promise<BatchPage>;
   /** Number of batches in each status, at most `maxCounted` each. @param orgId all orgs if absent */
   countByStatus(orgId?: string): Promise<Record<BatchStatus, number>>;
-  /** One page of batches. */
   list(caller: Caller, query: BatchQuery): Promise<BatchPage>;
   /**
    * Removes a finished batch, its results, and its input unless that was uploaded separately. The charges stay.
@@ -111,7 +110,6 @@ export interface Batches extends Service {
   readonly flexTimeoutMs: number;
   /** Single requests that run through the engine. */
   readonly requests: DurableRequests;
-  /** Actions on many batches. */
   readonly actions: Pick<BatchActions, 'preview' | 'create' | 'get' | 'cancel'>;
   /**
    * Changes of the batches that match, at most one a second of each batch, and of those that matched before.

@@ -82,7 +82,6 @@ export const compatibleLimits = { requests: 50_000, bytes: 209_715_200, endpoint
 
 /** Rules for new batches and their input files, which differ by the API surface that creates them. */
 export interface BatchRules {
-  /** Open endpoints. */
   endpoints: readonly BatchEndpoint[];
   requests: number;
   /** Size of an input file. */
@@ -121,7 +120,6 @@ export interface BatchFault {
   line: number | null;
 }
 
-/** Request to create a batch. */
 export interface CreateBatch {
   /** Rules of the surface that creates it; those of the configuration if absent. */
   rules?: BatchRules;

@@ -8,7 +8,6 @@ export interface CallTrace {
   span?: SpanIds;
   /** Monotonic milliseconds at which the first attempt began. */
   begunAt?: number;
-  /** True for a streamed answer. */
   isStream?: boolean;
   /** Number of attempts. */
   calls?: number;
@@ -60,7 +59,6 @@ export interface AnsweredCall {
   startedAt: number;
   /** Absent if the request was not authenticated. */
   caller?: Pick<Caller, 'orgId' | 'keyId' | 'keyName'> | undefined;
-  /** Code of its error. */
   code?: string | undefined;
   method: string;
   /** Route pattern, such as `/v1/batches/:id`; `unknown` if no route matches. */
@@ -77,7 +75,6 @@ export interface AnsweredCall {
 export interface AnsweredLine {
   batchId: string;
   orgId: string;
-  /** Endpoint of the batch. */
   endpoint: string;
   line: number;
   /** Attempts so far, with this one. */

@@ -26,7 +26,6 @@ export interface Config {
   };
   /** False to serve no console. */
   console: boolean;
-  /** The data folder. */
   data: string;
   /** `sqlite`, or a `postgres://` URL. */
   database: string;

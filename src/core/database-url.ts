@@ -42,7 +42,6 @@ export interface DatabaseTls {
   bindsChannel: boolean;
 }
 
-/** Fault of a database URL. */
 export class DatabaseUrlError extends Error {
   /** Advice to the operator: a sentence. */
   readonly hint: string;

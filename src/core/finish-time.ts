@@ -4,7 +4,6 @@ import type { BatchWork } from './work-left.ts';
 /** Work of a new batch for one model. */
 export interface AddedWork {
   orgId: string;
-  /** Weight of its org. */
   weight: number;
   /** Place in the queue of its org (core/urgency.ts). */
   due: number;

@@ -25,13 +25,11 @@ export interface Limits {
   storedResponses?: number;
 }
 
-/** Limits on single requests. */
 export type RequestLimits = Pick<
   Limits,
   'requestsPerMinute' | 'inputTokensPerMinute' | 'outputTokensPerMinute' | 'concurrentRequests'
 >;
 
-/** Limits that apply to a caller. */
 export interface CallerLimits {
   org: Limits;
   key: Limits;

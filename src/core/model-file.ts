@@ -1,7 +1,6 @@
 import type { CardChoice, GpuKind } from './card.ts';
 import type { ModelSource, RemoteSource } from './model-source.ts';
 
-/** Progress of a download. */
 export interface PullProgress {
   phase: 'waiting' | 'fetching' | 'checking';
   /** Current file, and its number among the parts of a split model. */

@@ -96,7 +96,6 @@ export const keyDefaults = {
 /** Org of a key, as far as authentication needs it. */
 export type KeyOrg = Pick<Org, 'limits' | 'weight' | 'disabledAt'>;
 
-/** Bounds of `weight`. */
 export const weights = { min: 1, max: 1_000 } as const;
 
 /** Settings of an org to change. */

@@ -134,7 +134,6 @@ function inParts(usage: Usage, prices: Rates, factor: number): bigint {
   return millionths * BigInt(Math.round(factor * 1_000_000));
 }
 
-/** Converts USD to nano-dollars. */
 export function nanoDollars(usd: number): number {
   return Math.round(usd * 1e9);
 }

@@ -13,7 +13,6 @@ export interface RecentRequest {
   endpoint: string;
   /** HTTP status; 499 if the client left before the end of the answer. */
   status: number;
-  /** Code of the error. */
   code: string | null;
   /** Milliseconds in total, of waiting for a slot, and from the slot to the first output. */
   ms: number;

@@ -1,6 +1,5 @@
 import type { WaitingCause } from './waiting.ts';
 
-/** State of one replica. */
 export interface ReplicaState {
   /** Server address without credentials, or the name of the model file. */
   name: string;

@@ -53,7 +53,6 @@ export class UsageSums {
     }
   }
 
-  /** Adds a row to its group. */
   addRow(key: string, figures: Omit<UsageSum, 'amount'>, amount: bigint): void {
     const place = this.#place(key);
     for (let n = 0; n < width; n++) this.#figures[place * width + n]! += figures[figureNames[n]!];

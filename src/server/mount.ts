@@ -42,22 +42,22 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   const { services, traffic, connections } = mounting;
   const { endpoint = route.path, surface = services.surfaces[0] } = route;
   const errors = surface.errors ?? errorFormat(endpoint);
-  const answer = (request: FastifyRequest, reply: FastifyReply) => {
+  const handle = (request: FastifyRequest, reply: FastifyReply) => {
     const tracked = traffic.of(request);
     tracked.endpoint = endpoint;
     tracked.errors = errors;
-    const leave = route.access === 'inference' ? heavySlices.enterInteractive() : undefined;
+    const endInteractive = route.access === 'inference' ? heavySlices.enterInteractive() : undefined;
     tracked.work = run(tracked, request, reply).catch((error: unknown) => {
       if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, error);
     });
-    if (leave) void tracked.work.finally(leave);
+    if (endInteractive) void tracked.work.finally(endInteractive);
   };
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.path,
     // JSON bodies are read here, so the answer starts before Fastify's own body handling.
-    ...(route.body !== 'multipart' && { onRequest: answer }),
-    handler: answer,
+    ...(route.body !== 'multipart' && { onRequest: handle }),
+    handler: handle,
   });
 
   async function run(tracked: TrackedRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -194,12 +194,12 @@ async function readJson(
   }
   if (route.body.optional && !hasBody(request)) return emptyObject;
   requireMediaType(request.raw, 'application/json');
-  const most = route.body.maxBytes(services.limits, surface.rules);
-  const received = await readBody(request.raw, most, share, caller.orgId);
+  const maxBytes = route.body.maxBytes(services.limits, surface.rules);
+  const received = await readBody(request.raw, maxBytes, share, caller.orgId);
   const bytes = surface.modelInPath ? withModel(received, param) : received;
   const body = lazyBody(bytes, caller.orgId);
   if (route.access !== 'inference' || !bytes.includes('"file_id"')) return body;
-  const inlined = await services.files.inline(caller.orgId, body.text, most, share.reserve);
+  const inlined = await services.files.inline(caller.orgId, body.text, maxBytes, share.reserve);
   if (inlined === body.text) return body;
   const filled = Buffer.from(inlined);
   share.reserve(filled.length);

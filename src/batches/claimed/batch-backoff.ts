@@ -14,7 +14,6 @@ const retryMs = 60_000;
 
 export interface BatchBackoffDeps extends Pick<BatchContext, 'clock' | 'random' | 'log'> {
   work: LocalWork;
-  /** Ends the batch as failed. */
   fail: (batchId: string, message: string) => Promise<void>;
 }
 

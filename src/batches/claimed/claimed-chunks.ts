@@ -66,7 +66,6 @@ export interface ClaimedChunk {
   suspect: boolean;
 }
 
-/** A line of a claimed chunk. */
 export interface ClaimedLine {
   ref: LineRef;
   claimed: ClaimedChunk;
@@ -139,7 +138,6 @@ export class ClaimedChunks {
     return this.#unsent.of(model);
   }
 
-  /** Number of unsent lines of a batch. */
   unsentOf(batchId: string): number {
     return sum(this.ofBatch(batchId).map(unsentOf));
   }

@@ -63,7 +63,6 @@ export function after<State extends string>(
   return machine[state][event];
 }
 
-/** Number of lines in each state. */
 export type LineCounts = Record<LineState, number>;
 
 export const noLines: Readonly<LineCounts> = {

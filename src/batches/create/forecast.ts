@@ -12,7 +12,6 @@ import { tokensByModel } from './quota.ts';
 export interface ForecastDeps {
   /** Work of open batches that can run, and the rates of all processes in tokens per second. */
   openWork: () => Promise<{ work: readonly BatchWork[]; rateOf: (model: string) => number | null }>;
-  /** Weights of the orgs. */
   weights: () => Promise<ReadonlyMap<string, number>>;
   /** Reason why no requests of an org are sent to a model. */
   waiting: (orgId: string, model: string) => Waiting | null;

@@ -20,7 +20,6 @@ import { tokensPerLine } from './line-cost.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 import type { Throughput } from './throughput.ts';
 
-/** A line in flight. */
 export interface SentLine {
   line: ClaimedLine;
   /** Budget that it holds. */

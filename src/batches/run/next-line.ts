@@ -10,7 +10,6 @@ import {
 import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 
-/** Chunk of the next line. */
 export interface NextChunk {
   claimed: ClaimedChunk;
   /** True if it is late, and goes before the turn of its org. */

@@ -25,7 +25,6 @@ export class PrefixWarmup {
     this.#clock = clock;
   }
 
-  /** True if lines with this prefix should wait. */
   shouldWait(model: string, prefix: string): boolean {
     if (prefix === '' || this.#cold === 0) return false;
     const leader = this.#leaders.get(model)?.get(prefix);

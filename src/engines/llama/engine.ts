@@ -22,7 +22,6 @@ export interface LlamaEngineOptions extends LoadOptions {
   spawn?: Spawn;
 }
 
-/** The embedded engine. */
 export interface LlamaEngine extends Engine {
   /** Process of the model. */
   readonly pid: number | undefined;

@@ -292,7 +292,6 @@ export class Replica implements Candidate {
     return this.#slowdown.yielding(sent, signal, timesYielded);
   }
 
-  /** Counts the end of a call. */
   callEnded(): void {
     if (--this.#calls === 0) this.#onEnd?.();
   }

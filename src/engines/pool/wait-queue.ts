@@ -97,7 +97,6 @@ export class WaitQueue<Reservation> {
     return true;
   }
 
-  /** Rejects all requests of a priority. */
   reject(priority: EngineCall['priority'], reason: unknown): void {
     const queue = this.#queues[priority];
     for (let next = queue.peek(); next; next = queue.peek()) next[1].reject(reason);

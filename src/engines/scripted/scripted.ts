@@ -43,7 +43,6 @@ export function createScriptedEngine(options: ScriptedOptions): Engine {
     return work().finally(leave);
   }
 
-  /** Waits for a share of the delay. */
   async function wait(turn: ScriptedTurn, share: number, { signal }: EngineCall): Promise<void> {
     const ms = (turn.delayMs ?? delayMs) * share;
     const stopped = stopping.signal;

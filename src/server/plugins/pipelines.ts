@@ -11,7 +11,6 @@ const maxWaiting = 32;
 
 /** Requests of one connection, answered one at a time. */
 interface Pipeline {
-  /** Response of the current request. */
   current: ServerResponse | undefined;
   /** True if requests behind the current one are dropped and its answer closes the connection. */
   drops: boolean;

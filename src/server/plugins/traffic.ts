@@ -122,17 +122,17 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   function end(tracked: InFlightRequest): void {
     removeEntry(inFlight, tracked);
     tracked.release();
-    const gone = !tracked.reply.raw.writableFinished;
-    if (gone) tracked.controller.abort(new Error('the client went away'));
+    const clientLeft = !tracked.reply.raw.writableFinished;
+    if (clientLeft) tracked.controller.abort(new Error('the client went away'));
     const ms = roundToTenths(clock.monotonic() - tracked.began);
     // The usage of an abandoned answer is known only after its engine has stopped.
-    if (gone && tracked.trace.serversAsked !== undefined)
-      void tracked.work.then(() => report(tracked, gone, ms));
-    else report(tracked, gone, ms);
+    if (clientLeft && tracked.trace.serversAsked !== undefined)
+      void tracked.work.then(() => report(tracked, clientLeft, ms));
+    else report(tracked, clientLeft, ms);
     if (inFlight.length === 0) for (const resolve of whenIdle.splice(0)) resolve();
   }
 
-  function report(tracked: InFlightRequest, gone: boolean, ms: number): void {
+  function report(tracked: InFlightRequest, clientLeft: boolean, ms: number): void {
     const { request, reply, caller, failure, trace } = tracked;
     const { method, routeOptions } = request;
     // An unknown path is not logged: the client chose its text.
@@ -140,7 +140,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     const status = reply.raw.statusCode;
     const { requestId, startedAt, endpoint = route } = tracked;
     const answered = { requestId, startedAt, caller, code: failure?.code, ms, trace };
-    onAnswered?.({ ...answered, method, route, endpoint, status: gone ? 499 : status });
+    onAnswered?.({ ...answered, method, route, endpoint, status: clientLeft ? 499 : status });
     const fields = {
       request_id: requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
@@ -149,7 +149,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       status,
       ms,
       ...((trace.serversAsked !== undefined || trace.server !== undefined) && toCallFields(trace)),
-      ...(gone && { gone }),
+      ...(clientLeft && { gone: true }),
     };
     requestLog.write({ what: 'request', request, status, caller, failure, fields });
   }

@@ -62,13 +62,8 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     async handle({ query }, { accounts, clock }) {
       const { limit, after } = optionalPageParams(query, accountListLimits, isOrgId);
       const orgs = await accounts.orgs.list({ limit: limit && limit + 1, after });
-      return json(
-        200,
-        pageBody(
-          orgs.map((org) => presentOrg(org, clock.now())),
-          limit,
-        ),
-      );
+      const items = orgs.map((org) => presentOrg(org, clock.now()));
+      return json(200, pageBody(items, limit));
     },
   },
   {
@@ -117,13 +112,8 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
       const { limit, after } = optionalPageParams(query, accountListLimits, isKeyId);
       const page = { limit: limit && limit + 1, after };
       const keys = await accounts.keys.list(textParam(query, 'org_id'), page);
-      return json(
-        200,
-        pageBody(
-          keys.map((key) => presentKey(key, clock.now())),
-          limit,
-        ),
-      );
+      const items = keys.map((key) => presentKey(key, clock.now()));
+      return json(200, pageBody(items, limit));
     },
   },
   {
@@ -159,16 +149,13 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     answer: rotatedKeySchema,
     async handle(incoming, { accounts, clock }) {
       const overlapMs = parseRotateKey(incoming.body.text);
-      const { apiKey, key, replaced } = await accounts.keys.rotate(
-        actorOf(incoming),
-        incoming.param,
-        overlapMs,
-      );
+      const actor = actorOf(incoming);
+      const { apiKey, key, replaced } = await accounts.keys.rotate(actor, incoming.param, overlapMs);
       return json(201, presentRotation(apiKey, clock.now(), key, replaced));
     },
   },
   {
-    // Revoking again succeeds and keeps the first time.
+    // A second revocation succeeds and keeps the time of the first.
     on: 'DELETE /v1/admin/keys/:key_id',
     name: 'Revoke Key',
     summary: 'Revoke a key. Takes effect on all processes within a second',

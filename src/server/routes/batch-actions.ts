@@ -86,11 +86,10 @@ async function create(incoming: Incoming, services: Services, by: ActionCaller):
   const { org, ...filter } = given ?? {};
   const orgId = org === undefined ? by.orgId : (await accounts.orgs.find(org)).id;
   const chosen = given ? { ...request, filter } : request;
-  if (request.dryRun)
-    return json(
-      200,
-      presentPreview(request.options, await batches.actions.preview({ ...by, orgId }, chosen, signal)),
-    );
+  if (request.dryRun) {
+    const preview = await batches.actions.preview({ ...by, orgId }, chosen, signal);
+    return json(200, presentPreview(request.options, preview));
+  }
   const token = idempotencyTokens(incoming, 'actions')(await body.sha256());
   const { action, replayed } = await batches.actions.create({ ...by, orgId }, chosen, token, signal);
   return json(201, presentAction(action, surface.dates), replayHeaders(replayed));

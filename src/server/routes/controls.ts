@@ -57,7 +57,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     handle: async (_incoming, services) => json(200, presentReplicas(viewReplicas(services))),
   },
   {
-    // Draining again keeps the first time.
+    // A second drain keeps the time of the first.
     on: 'POST /v1/admin/replicas/:replica_id/drain',
     name: 'Drain Replica',
     summary: 'Send no new requests to a server, until it is undrained. Requests in flight finish',
@@ -78,7 +78,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     handle: endControl('undrain'),
   },
   {
-    // The same cap again keeps the first time.
+    // The same cap again keeps the time of the first.
     on: 'POST /v1/admin/replicas/:replica_id/cap',
     name: 'Cap Replica',
     summary:

@@ -8,7 +8,6 @@ import { reportFields } from '../report-fields.ts';
 import { interactiveCall } from '../route.ts';
 import type { RouteRow } from './define-routes.ts';
 
-/** Route of requests of a direct kind. */
 export function directRoute(kind: DirectKind): RouteRow {
   const { endpoint, name, summary, requestSchema, responseSchema } = directFormats[kind];
   return {

@@ -42,13 +42,8 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
     answer: pageOf(webhookSchema),
     async handle({ caller, query }, { webhooks }) {
       const page = await webhooks.list(caller, parseWebhookListQuery(query, 'wh_'));
-      return json(
-        200,
-        listBody(
-          page.webhooks.map((webhook) => presentWebhook(webhook)),
-          page.hasMore,
-        ),
-      );
+      const items = page.webhooks.map((webhook) => presentWebhook(webhook));
+      return json(200, listBody(items, page.hasMore));
     },
   },
   {

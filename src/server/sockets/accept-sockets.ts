@@ -54,21 +54,21 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
   const open = new Map<WebSocket, ResponseSocket>();
 
   const pathOf = ({ url }: FastifyRequest) => url.split('?', 1)[0] ?? '';
-  const enterAs = (request: FastifyRequest, signal: AbortSignal) => {
+  const authenticateAs = (request: FastifyRequest, signal: AbortSignal) => {
     const surface = paths.get(pathOf(request));
     return authenticate(request, { access: 'inference', ...(surface && { surface }) }, mounting, signal);
   };
 
-  const enter = (request: FastifyRequest, reply: FastifyReply, go: () => void) => {
+  const checkUpgrade = (request: FastifyRequest, reply: FastifyReply, proceed: () => void) => {
     const tracked = traffic.of(request);
     const check = async () => {
       if (!isUpgraded(request.raw)) throw wrongMethod(request.method, ['POST']);
-      tracked.caller = await enterAs(request, tracked.signal);
+      tracked.caller = await authenticateAs(request, tracked.signal);
       connections.trust(request, reply);
       // For the log: the WebSocket library writes the status itself.
       reply.raw.statusCode = 101;
     };
-    check().then(go, (thrown: unknown) => {
+    check().then(proceed, (thrown: unknown) => {
       if (!reply.raw.destroyed) sendError(reply, tracked, thrown);
     });
   };
@@ -91,41 +91,27 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
       clock,
       signal: tracked.signal,
       async call(signal) {
-        return {
-          caller: await enterAs(request, signal),
-          requestId: ids.next('req_'),
-          endpoint,
-          signal,
-          trace: {},
-        };
+        const authenticated = await authenticateAs(request, signal);
+        return { caller: authenticated, requestId: ids.next('req_'), endpoint, signal, trace: {} };
       },
-      onTurnEnd(call, ms, failure) {
+      onTurnEnd(call, exactMs, failure) {
+        const ms = roundToTenths(exactMs);
+        const status = failure?.status ?? 200;
         if (call)
           services.recentRequests.add({
             requestId: call.requestId,
-            startedAt: Math.round(clock.now() - ms),
+            startedAt: Math.round(clock.now() - exactMs),
             caller: call.caller,
             method: 'POST',
             route: endpoint,
             endpoint,
-            status: failure?.status ?? 200,
+            status,
             code: failure?.code,
-            ms: roundToTenths(ms),
+            ms,
             trace: call.trace ?? {},
           });
-        requestLog.write({
-          what: 'turn',
-          request,
-          status: failure?.status ?? 200,
-          caller,
-          failure,
-          fields: {
-            request_id: call?.requestId,
-            socket: tracked.requestId,
-            route: pathOf(request),
-            ms: roundToTenths(ms),
-          },
-        });
+        const named = { request_id: call?.requestId, socket: tracked.requestId, route: pathOf(request) };
+        requestLog.write({ what: 'turn', request, status, caller, failure, fields: { ...named, ms } });
       },
     });
     open.set(socket, served);
@@ -134,9 +120,10 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & Socket
   }
 
   const { isUpgraded, complete } = routeUpgrades(app, limits.bodyBytes);
-  for (const path of paths.keys()) app.route({ method: 'GET', url: path, onRequest: enter, handler });
+  for (const path of paths.keys())
+    app.route({ method: 'GET', url: path, onRequest: checkUpgrade, handler: upgrade });
 
-  function handler(request: FastifyRequest, reply: FastifyReply) {
+  function upgrade(request: FastifyRequest, reply: FastifyReply) {
     const fault = complete(request.raw, (socket) => {
       socket.on('error', (error) => {
         // Errors of the client have a code of the library, which has answered them.

@@ -38,7 +38,6 @@ export interface FileStore {
   referencedBlobs(blobIds: string[]): Promise<string[]>;
   /** Sizes and checksums of the files with these blobs. */
   sums(blobIds: string[]): Promise<FileSum[]>;
-  /** Blobs of the `limit` newest files. */
   newestBlobs(limit: number): Promise<string[]>;
   /** Blobs to delete: their file row was removed. */
   removedBlobs(limit: number): Promise<string[]>;

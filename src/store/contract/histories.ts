@@ -1,6 +1,5 @@
 import type { BatchHistory } from '../../core/batch-history.ts';
 
-/** History of a batch as stored. */
 export interface StoredHistory extends BatchHistory {
   batchId: string;
   /** Epoch milliseconds of the last change. */

@@ -17,7 +17,6 @@ export interface StoredSecret {
   oldSecretUntil: number | null;
 }
 
-/** Outcome of an attempt. */
 export interface AttemptOutcome {
   status: DeliveryStatus;
   /** HTTP status of the answer; null without one. */

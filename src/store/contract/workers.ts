@@ -39,7 +39,6 @@ export interface WorkerStore {
   ): Promise<Record<string, LeasedShare>>;
   /** Processes that have sent a heartbeat and are not removed yet, by id, with what they hold. */
   list(): Promise<WorkerState[]>;
-  /** Chunks leased to `id`. */
   leases(id: string): Promise<Lease[]>;
   /**
    * Returns the chunks of processes without a beat since `before` to the queue (kills + 1), and removes the processes. Returns the

@@ -100,7 +100,6 @@ export function isUnusable(error: unknown): boolean {
   );
 }
 
-/** True for an error sent by the server. */
 export function isFromServer(error: unknown): boolean {
   return severityOf(error) !== '';
 }

@@ -39,10 +39,10 @@ export async function claimToken(
 export async function claimTokens(
   q: Queries,
   orgId: string,
-  asked: readonly { creation: IdempotencyToken; resourceId: string }[],
+  requested: readonly { creation: IdempotencyToken; resourceId: string }[],
   now: number,
 ): Promise<Claimed[]> {
-  const byToken = new Map(asked.map((each) => [each.creation.token, each]));
+  const byToken = new Map(requested.map((each) => [each.creation.token, each]));
   const rows = [...byToken.values()].map(({ creation: { ttlMs, ...token }, resourceId }) => ({
     ...token,
     orgId,
@@ -63,7 +63,7 @@ export async function claimTokens(
   const others = [...byToken.keys()].filter((token) => !ours.has(token));
   const standing = await creates.among(q, 'token', others, { orgId });
   const earlier = new Map(standing.map((create) => [create.token, create]));
-  return asked.map(({ creation: { token, bodyHash } }) => {
+  return requested.map(({ creation: { token, bodyHash } }) => {
     const create = earlier.get(token);
     if (!create) return { outcome: 'ours' };
     const isSame = create.bodyHash === bodyHash;

@@ -90,23 +90,23 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
       .join(', ');
 
     const select: Table<T, Read>['all'] = async (q, where, tail = '', params = []) => {
-      const asked = conditions(where);
-      const text = `SELECT ${fields} FROM ${name} WHERE ${asked.sql} ${tail}`;
-      return (await q.all(text, [...asked.params, ...params])).map(read);
+      const condition = conditions(where);
+      const text = `SELECT ${fields} FROM ${name} WHERE ${condition.sql} ${tail}`;
+      return (await q.all(text, [...condition.params, ...params])).map(read);
     };
 
     const erase = (q: Queries, where: Where, returning: string): Promise<object[]> => {
-      const asked = conditions(where);
-      return q.all(`DELETE FROM ${name} WHERE ${asked.sql} RETURNING ${returning}`, asked.params);
+      const condition = conditions(where);
+      return q.all(`DELETE FROM ${name} WHERE ${condition.sql} RETURNING ${returning}`, condition.params);
     };
 
     const write = (q: Queries, set: Changes<T>, where: Where, returning: string): Promise<object[]> => {
-      const asked = conditions(where);
+      const condition = conditions(where);
       const changes = Object.entries(set).filter(([, value]) => value !== undefined);
       const sets = changes.map(([text]) => term(text)).join(', ') || `${all[0]} = ${all[0]}`;
       const values = changes.map(([field, value]) => encoded(field, value));
-      const text = `UPDATE ${name} SET ${sets} WHERE ${asked.sql} RETURNING ${returning}`;
-      return q.all(text, [...values, ...asked.params]);
+      const text = `UPDATE ${name} SET ${sets} WHERE ${condition.sql} RETURNING ${returning}`;
+      return q.all(text, [...values, ...condition.params]);
     };
 
     return {
@@ -115,13 +115,13 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
       all: select,
       first: async (q, where, tail) => (await select(q, where, tail))[0],
       async among(q, field, values, where = {}, tail = '') {
-        const asked = conditions(where);
+        const condition = conditions(where);
         const rows = await allIn(
           q,
           values,
           (list) =>
-            `SELECT ${fields} FROM ${name} WHERE ${columnOf(field)} IN ${list} AND ${asked.sql} ${tail}`,
-          (list) => [...list, ...asked.params],
+            `SELECT ${fields} FROM ${name} WHERE ${columnOf(field)} IN ${list} AND ${condition.sql} ${tail}`,
+          (list) => [...list, ...condition.params],
         );
         return rows.map(read);
       },

@@ -85,7 +85,6 @@ export function countReader(metadata: ReadonlyMap<string, MetadataValue>): (key:
   return (key) => (typeof architecture === 'string' ? countOf(metadata.get(`${architecture}.${key}`)) : null);
 }
 
-/** Number of tokens in the vocabulary. */
 export function vocabularySize(metadata: ReadonlyMap<string, MetadataValue>): number | null {
   const tokens = metadata.get('tokenizer.ggml.tokens');
   return typeof tokens === 'object' ? tokens.length : countReader(metadata)('vocab_size');

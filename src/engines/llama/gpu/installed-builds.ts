@@ -25,7 +25,6 @@ export const buildFolder = (folder: string, kind: InstallableKind, version = eng
 
 export const recordPath = (build: string): string => join(build, 'build.json');
 
-/** Contents of the record. */
 export interface BuildRecord {
   version: string;
   /** Size of all files of the packages. */

@@ -24,7 +24,6 @@ export function createVocabulary({ TokenBias }: Library, model: LlamaModel) {
     /** Without `special`, control tokens have no text. In byte-level vocabularies the text does not depend on `previous`. */
     detokenize: (ids: readonly number[], previous: readonly number[] = [], special = false): string =>
       model.detokenize(ids as Token[], special, kind === 'gpt2' ? [] : (previous as Token[])),
-    /** True for a token that ends an answer. */
     isEnd: (id: number): boolean => model.isEogToken(id as Token),
     newBias: () => new TokenBias(model.tokenizer),
   };

@@ -239,7 +239,6 @@ export class SlowdownLimit {
     if (flying.isLine) this.#lineMs += (ms - this.#lineMs) * newestWeight;
   }
 
-  /** Applies the pace of a canary. */
   measured({ tokenMs }: CanaryPace): void {
     const inFlight = this.#inFlight.size + this.#peerLines + 1;
     this.#curve.add('canary', { ms: tokenMs, work: 1, inFlight }, canaryWeight);

@@ -13,7 +13,6 @@ import type { CustomTraits } from '../../../core/flavor.ts';
 import { checkedUsage, type UsageOptions, type UsageReader } from './usage.ts';
 
 export interface ReadOptions extends UsageOptions {
-  /** Number of requested choices. */
   choices: number;
   /** Requested alternatives of each token. */
   alternatives: number;

@@ -6,7 +6,6 @@ import type { UpstreamOptions } from '../upstream-options.ts';
 import { behindRouter } from './router-traits.ts';
 import type { FlavorTraits } from './traits.ts';
 
-/** Traits of each flavor. */
 export const flavorTraits: Record<Flavor, FlavorTraits> = {
   vllm,
   sglang,

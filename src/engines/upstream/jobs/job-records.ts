@@ -1,7 +1,6 @@
 import { fieldsOf, parseOrUndefined, stringOr } from '../../../base/fields.ts';
 import type { JobStorage } from './storage/job-storage.ts';
 
-/** Input file of a job. */
 export const inputFile = 'input.jsonl';
 /** Records of a job, from its creation to its end. Each is written once, except `seen`. */
 const files = { manifest: 'job.json', started: 'started.json', ended: 'ended.json', seen: 'seen' } as const;

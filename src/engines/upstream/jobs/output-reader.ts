@@ -3,7 +3,6 @@ import { splitLines } from '../../../base/byte-lines.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { JobStorage } from './storage/job-storage.ts';
 
-/** Bytes of one read. */
 const readBytes = 1024 * 1024;
 /** Longest line; a longer one is skipped. */
 const maxLineBytes = 64 * 1024 * 1024;

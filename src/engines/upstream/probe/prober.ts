@@ -174,7 +174,6 @@ export function createProber({ options, address, get, post, isOpen, context }: P
         () => post(address.path(profile.directPaths.embeddings), { model, input: 'a' }),
         ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
       ),
-    /** Cancels the next retry. */
     stop: () => retry?.cancel(),
   };
 }

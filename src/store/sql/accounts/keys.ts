@@ -4,7 +4,7 @@ import type { Budget } from '../../../core/budget.ts';
 import { type ApiKey, isActive, isExpired, type KeyOrg } from '../../../core/org.ts';
 import { append } from './audit.ts';
 import { isoSeconds } from '../../../base/clock.ts';
-import { changedFields } from '../../../core/audit.ts';
+import { type AuditChange, changedFields } from '../../../core/audit.ts';
 import { keySettings } from '../../../core/settings.ts';
 import { tableOf } from '../table.ts';
 import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
@@ -39,13 +39,7 @@ export function createKeys(db: Db): KeyStore {
       db.tx(async (q) => {
         const row = { ...key, ...columnsOf(key.budget), hash };
         const made = await keys.insert(q, [row], 'ON CONFLICT (hash) DO NOTHING RETURNING id');
-        const change = {
-          action: 'key.create',
-          target: key.id,
-          before: null,
-          after: keySettings(key),
-        } as const;
-        if (made.length > 0 && stamp) await append(q, stamp, change);
+        if (made.length > 0 && stamp) await append(q, stamp, creationOf(key));
         return made.length > 0;
       }),
 
@@ -82,13 +76,13 @@ export function createKeys(db: Db): KeyStore {
         const before = await lockFamily(q, id);
         if (!before) return undefined;
         // The unfinished batches of a revoked key still spend.
-        const isOfBudget =
+        const isBudgetOnly =
           limits === undefined && disabled === undefined && Object.keys(changes).length === 0;
-        if (before.revokedAt !== null && !isOfBudget) return { refused: toKey(before) };
+        if (before.revokedAt !== null && !isBudgetOnly) return { refused: toKey(before) };
         await changeBudget(q, before, budget, now);
         const settings = changedSettings(before, { limits, disabled }, now);
         const [row] = await keys.update(q, { ...changes, ...settings }, { id });
-        // Its sessions must not come back with it.
+        // Sessions end with the key, and do not return when it is enabled or prolonged.
         const isOrWasInactive =
           row!.disabledAt !== null || before.disabledAt !== null || isExpired(before, now);
         if (isOrWasInactive) await endSessions(q, id);
@@ -113,19 +107,10 @@ export function createKeys(db: Db): KeyStore {
             : ({ expiresAt: Math.min(endsAt, old.expiresAt ?? endsAt) } as const);
         const ending = { ...end, replacedBy: key.id };
         await keys.change(q, ending, { id });
-        await append(q, stamp, {
-          action: 'key.create',
-          target: key.id,
-          before: null,
-          after: keySettings(key),
-        });
-        const ended = endingOf({ ...old, ...end });
-        await append(q, stamp, {
-          action: 'key.rotate',
-          target: id,
-          before: { ...endingOf(old), replaced_by: null },
-          after: { ...ended, replaced_by: key.id },
-        });
+        await append(q, stamp, creationOf(key));
+        const before = { ...endingOf(old), replaced_by: null };
+        const after = { ...endingOf({ ...old, ...end }), replaced_by: key.id };
+        await append(q, stamp, { action: 'key.rotate', target: id, before, after });
         return { key, old: toKey({ ...old, ...ending }) };
       }),
 
@@ -157,6 +142,10 @@ async function changeBudget(
   await keys.change(q, changedBudget(budget), familyMembers(of.family ?? of.id));
   if (budget === null && of.usedUpAt !== null && of.budgetHard === 1)
     await addWait(q, { orgId: of.orgId, keyId: of.id, keyFamily: of.family }, of.usedUpAt, now);
+}
+
+function creationOf(key: ApiKey): AuditChange {
+  return { action: 'key.create', target: key.id, before: null, after: keySettings(key) };
 }
 
 function endingOf({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>) {

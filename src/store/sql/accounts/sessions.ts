@@ -9,7 +9,6 @@ const sessions = tableOf<ConsoleSession>('console_sessions')(
 /** Expired sessions that each new one removes. */
 const sweptAtOnce = 100;
 
-/** Deletes the sessions of a key. */
 export async function endSessions(q: Queries, keyId: string): Promise<void> {
   await sessions.remove(q, { 'key_hash = (SELECT k.hash FROM api_keys k WHERE k.id = ?)': keyId });
 }

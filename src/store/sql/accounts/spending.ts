@@ -46,12 +46,12 @@ const maySpend = `(revoked_at IS NULL OR EXISTS (SELECT 1 FROM batches b
 export async function spentBudgets(q: Queries, billedAt: number, only?: BudgetOwner): Promise<SpentBudget[]> {
   const month = utcMonth(billedAt);
   const select = (owner: Owner, fields: string, where: Where) => {
-    const asked = conditions(where);
+    const condition = conditions(where);
     return q.all<SpentRow>(
       `SELECT ${fields}, budget AS amount, budget_period AS period, budget_hard AS hard,
          CAST(${spentOf(owner)} AS text) AS spent, used_up_at AS "usedUpAt"
-       FROM ${owner} WHERE budget IS NOT NULL AND ${asked.sql} ORDER BY id`,
-      [month, ...asked.params],
+       FROM ${owner} WHERE budget IS NOT NULL AND ${condition.sql} ORDER BY id`,
+      [month, ...condition.params],
     );
   };
   const ofOrgs = await select('orgs', 'id AS "orgId", NULL AS "keyId", NULL AS "keyFamily"', {

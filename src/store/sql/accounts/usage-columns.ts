@@ -62,9 +62,9 @@ export const figureColumns: Record<(typeof figureNames)[number], string> = {
 };
 
 /** Columns of the groups and figures of a row, with their names, and its amount. */
-export function usageFields({ groups, amount }: UsageTable, asked: UsageQuery['groups']): string {
+export function usageFields({ groups, amount }: UsageTable, wanted: UsageQuery['groups']): string {
   return [
-    ...asked.map((group) => `${groups[group]!} AS "${group}"`),
+    ...wanted.map((group) => `${groups[group]!} AS "${group}"`),
     ...figureNames.map((name) => `${figureColumns[name]} AS "${name}"`),
     `${amount} AS amount`,
   ].join(', ');

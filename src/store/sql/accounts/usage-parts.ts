@@ -135,12 +135,12 @@ function readRows<Place>(
   query: UsageQuery,
   { table, where, places, order, limit }: Read,
 ): Promise<(Step['rows'][number] & Place)[]> {
-  const asked = conditions({ 'org_id = ?': query.orgId, ...matching(table, query.filter) });
+  const condition = conditions({ 'org_id = ?': query.orgId, ...matching(table, query.filter) });
   const fixed = conditions(where);
   const fields = usageFields({ ...table, amount: `CAST(${table.amount} AS text)` }, query.groups);
   return db.all(
-    `SELECT ${[fields, ...places].join(', ')}, ${asked.sql} AS "isAsked" FROM ${table.from}
+    `SELECT ${[fields, ...places].join(', ')}, ${condition.sql} AS "isAsked" FROM ${table.from}
      WHERE ${fixed.sql} ORDER BY ${order.join(', ')} LIMIT ?`,
-    [...asked.params, ...fixed.params, limit],
+    [...condition.params, ...fixed.params, limit],
   );
 }

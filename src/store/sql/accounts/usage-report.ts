@@ -47,9 +47,9 @@ async function sumWhole(db: Db, query: UsageQuery): Promise<UsageColumns[]> {
 function selectsOf(db: Db, query: UsageQuery): { sql: string; params: Value[] }[] {
   const { start, before, orgId } = query;
   const select = (table: UsageTable, where: Where) => {
-    const asked = conditions({ ...where, 'org_id = ?': orgId, ...matching(table, query.filter) });
-    const sql = `SELECT ${usageFields(table, query.groups)} FROM ${table.from} WHERE ${asked.sql}`;
-    return { sql, params: asked.params };
+    const condition = conditions({ ...where, 'org_id = ?': orgId, ...matching(table, query.filter) });
+    const sql = `SELECT ${usageFields(table, query.groups)} FROM ${table.from} WHERE ${condition.sql}`;
+    return { sql, params: condition.params };
   };
   const days = { 'day >= ?': start, 'day < ?': before };
   const scans = scansOf(query);

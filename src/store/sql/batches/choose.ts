@@ -29,7 +29,7 @@ export interface Share {
   weight: number;
   isLate: boolean;
   /** True if a chunk of it is claimable. */
-  atWork: boolean;
+  hasClaimable: boolean;
 }
 
 export interface Choice extends ChosenChunk {
@@ -37,7 +37,7 @@ export interface Choice extends ChosenChunk {
 }
 
 /** A claim of a process. */
-export interface Asked {
+export interface ClaimInput {
   worker: string;
   wanted: readonly ClaimRequest[];
   options: ClaimOptions;
@@ -59,14 +59,14 @@ interface Choosing {
  */
 export async function choose(
   q: Queries,
-  asked: Asked,
+  input: ClaimInput,
   clocks: ReadonlyMap<string, QueueClock>,
 ): Promise<Choosing> {
   for (const look of looks) {
     const isLast = look === looks.at(-1);
-    const each = Math.max(1, Math.floor(look.orgs / asked.wanted.length));
-    const { shares, stale } = await readShares(q, asked, clocks, each);
-    const { chosen, cut } = await lookAt(q, asked, clocks, shares, { ...look, each, isLast });
+    const each = Math.max(1, Math.floor(look.orgs / input.wanted.length));
+    const { shares, stale } = await readShares(q, input, clocks, each);
+    const { chosen, cut } = await lookAt(q, input, clocks, shares, { ...look, each, isLast });
     if (!cut || isLast) return { chosen, shares, stale };
   }
   return { chosen: [], shares: new Map(), stale: [] };
@@ -75,7 +75,7 @@ export async function choose(
 /** Orgs with ready chunks by model, least served first: those for a look at `each` of them, and one more, also of those with late chunks. */
 async function readShares(
   q: Queries,
-  { wanted, options }: Asked,
+  { wanted, options }: ClaimInput,
   clocks: ReadonlyMap<string, QueueClock>,
   each: number,
 ): Promise<Pick<Choosing, 'shares' | 'stale'>> {
@@ -104,7 +104,7 @@ async function readShares(
         start,
         weight: weight ?? 1,
         isLate: hasLate,
-        atWork: true,
+        hasClaimable: true,
       });
     else {
       share.names.push(name);
@@ -128,7 +128,7 @@ export function lateLook(each: number): number {
  */
 async function lookAt(
   q: Queries,
-  { wanted, options }: Asked,
+  { wanted, options }: ClaimInput,
   clocks: ReadonlyMap<string, QueueClock>,
   shares: ReadonlyMap<string, Share[]>,
   { each, chunks, minEach, isLast }: { each: number; chunks: number; minEach: number; isLast: boolean },
@@ -140,7 +140,8 @@ async function lookAt(
   const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
   const look = Math.max(minEach, Math.ceil(chunks / looked.length));
   const heads = await readyHeads(q, looked, look, options);
-  for (const share of first) share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
+  for (const share of first)
+    share.hasClaimable = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
   const suspects = { ...options.suspects };
   const chosen: Choice[] = [];
   let cut = false;

@@ -109,8 +109,8 @@ export async function leaseChunks(
 export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Promise<Chunk[]> {
   // Chunks claimed for the first time have no results.
   const again = leased.filter(({ epoch, kills }) => epoch > 1 || kills > 0);
-  const asked = again.flatMap(({ batchId, lines }) => lines.map(({ line }) => ({ batchId, line })));
-  const recorded = await recordedLines(q, asked);
+  const lines = again.flatMap(({ batchId, lines: refs }) => refs.map(({ line }) => ({ batchId, line })));
+  const recorded = await recordedLines(q, lines);
   const left: Chunk[] = [];
   const over: Chunk[] = [];
   for (const chunk of leased) {

@@ -7,7 +7,7 @@ import type { Claim, ClaimedBatch, ClaimRequest } from '../../contract/claim.ts'
 import type { Words } from '../../../base/words.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
 import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
-import { type Asked, choose, type Choice, type Share } from './choose.ts';
+import { type ClaimInput, choose, type Choice, type Share } from './choose.ts';
 import { idFilter, lockQueues, namesBeyond, type QueueClock, readyNames } from './ready.ts';
 import { clearStale } from './ready-orgs.ts';
 import { batchStates } from '../rows.ts';
@@ -31,13 +31,13 @@ export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosing
           )),
         ]);
         if (names.size === 0) return nothing;
-        const asked = wanted
+        const promising = wanted
           .map((each) => ({ ...each, names: each.names.filter((name) => names.has(name)) }))
           .filter((each) => each.names.length > 0);
-        const all = { worker, wanted: asked, options, picked };
+        const all = { worker, wanted: promising, options, picked };
         const single = only && {
           ...all,
-          wanted: asked.map((each) => ({ ...each, lines: 1, chunks: 1, moreOrgs: 0 })),
+          wanted: promising.map((each) => ({ ...each, lines: 1, chunks: 1, moreOrgs: 0 })),
           options: { ...options, only },
         };
         for (let tries = 1; ; tries++) {
@@ -68,14 +68,14 @@ export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosing
 }
 
 /** One claim in a transaction. Lock order: queues by model, batches by id, chunks, orgs. `again` if the chosen chunks were taken. */
-async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
-  const { wanted } = asked;
+async function claimInSet(q: Queries, input: ClaimInput): Promise<Claim | 'again'> {
+  const { wanted } = input;
   const clocks = await lockQueues(
     q,
     wanted.map(({ model }) => model),
   );
-  const { chosen, shares, stale } = await choose(q, asked, clocks);
-  const claim = chosen.length === 0 ? nothing : await leaseChosen(q, asked, chosen, shares, clocks);
+  const { chosen, shares, stale } = await choose(q, input, clocks);
+  const claim = chosen.length === 0 ? nothing : await leaseChosen(q, input, chosen, shares, clocks);
   await clearStale(q, stale);
   return claim;
 }
@@ -83,7 +83,7 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
 /** Leases the chosen chunks whose batches still run, and charges their orgs. */
 async function leaseChosen(
   q: Queries,
-  { worker, options, picked }: Asked,
+  { worker, options, picked }: ClaimInput,
   chosen: readonly Choice[],
   shares: ReadonlyMap<string, Share[]>,
   queues: ReadonlyMap<string, QueueClock>,
@@ -150,7 +150,7 @@ async function charge(
       // Under an alias of the model, the org stands at the same place.
       for (const name of new Set([model, ...share.names])) charged.push(name, share.orgId, share.start);
     }
-    const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
+    const starts = ofModel.filter(({ hasClaimable }) => hasClaimable).map(({ start }) => start);
     if (starts.length > 0) clocks.push(model, Math.min(...starts), owed.get(model)!);
   }
   await q.all(

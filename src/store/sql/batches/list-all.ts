@@ -79,9 +79,9 @@ async function idsOf(
   const terms: string[] = [];
   const params: Value[] = [];
   for (const model of [...models, null]) {
-    const asked = conditions({ model, ...where });
-    terms.push(`SELECT id FROM (SELECT id FROM batches WHERE ${asked.sql} ${tail}) AS of_model`);
-    params.push(...asked.params, limit);
+    const condition = conditions({ model, ...where });
+    terms.push(`SELECT id FROM (SELECT id FROM batches WHERE ${condition.sql} ${tail}) AS of_model`);
+    params.push(...condition.params, limit);
   }
   const rows = await db.all<{ id: string }>(
     `SELECT id FROM (${terms.join(' UNION ALL ')}) AS of_models ${tail}`,

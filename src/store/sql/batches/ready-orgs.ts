@@ -32,7 +32,7 @@ interface Row extends ReadyOrg {
 }
 
 /** Name of a model, and how many of its orgs a claim needs under it, of all and of those with late chunks. */
-export interface AskedName {
+export interface WantedName {
   name: string;
   model: string;
   count: number;
@@ -40,7 +40,7 @@ export interface AskedName {
 }
 
 /** Read of the orgs of a name, after a place in their order. */
-interface Page extends Pick<AskedName, 'name' | 'model' | 'count'> {
+interface Page extends Pick<WantedName, 'name' | 'model' | 'count'> {
   ofLate: 0 | 1;
   /** Number of rows to read. */
   max: number;
@@ -59,15 +59,15 @@ const maxTerms = 256;
  */
 export async function readyOrgs(
   q: Queries,
-  asked: readonly AskedName[],
+  names: readonly WantedName[],
   { exhausted = [], now, billedAt = now }: ClaimOptions,
 ): Promise<{ found: ReadyOrg[]; stale: ReadyOrg[] }> {
   const skipped = new Set(exhausted);
   const found = new Map<string, ReadyOrg>();
   const stale: ReadyOrg[] = [];
   let open = [
-    ...asked.map(({ name, model, count }) => firstPage({ name, model, count, ofLate: 0 })),
-    ...asked.map(({ name, model, lateCount }) => firstPage({ name, model, count: lateCount, ofLate: 1 })),
+    ...names.map(({ name, model, count }) => firstPage({ name, model, count, ofLate: 0 })),
+    ...names.map(({ name, model, lateCount }) => firstPage({ name, model, count: lateCount, ofLate: 1 })),
   ];
   while (open.length > 0) {
     const rows = await readPages(q, open, utcMonth(billedAt));

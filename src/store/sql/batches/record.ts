@@ -53,7 +53,6 @@ export function createRecording(db: Db): Pick<ResultStore, 'record' | 'recordMis
   };
 }
 
-/** True if `worker` holds the closing lease of the batch. */
 export async function holdsClosingLease(q: Queries, worker: string, lease: Lease): Promise<boolean> {
   return lease.seq === 0 && (await findLeased(q, worker, lease)) !== undefined;
 }

@@ -131,11 +131,11 @@ async function requireNew(
   requests: readonly GroupedRequest[],
   now: number,
 ): Promise<void> {
-  const asked = requests.map(({ line, creation }) => ({
+  const resources = requests.map(({ line, creation }) => ({
     creation,
     resourceId: lineRequestId({ batchId, line }),
   }));
-  const claimed = await claimTokens(q, orgId, asked, now);
+  const claimed = await claimTokens(q, orgId, resources, now);
   const repeats = claimed.flatMap((claim, at) => {
     if (claim.outcome === 'ours') return [];
     return { line: requests[at]!.line, id: claim.outcome === 'replayed' ? claim.id : null };

@@ -44,7 +44,6 @@ export function createAnswerText(options: AnswerOptions) {
   const callSegmenter =
     tools && family?.hasChannels === false ? createCallSegmenter(tools.names, family.calls) : plain;
   const read = {
-    /** Number of calls. */
     calls: 0,
     /** Text so far, up to the stop string. */
     raw: '',

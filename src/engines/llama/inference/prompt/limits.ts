@@ -37,7 +37,6 @@ const suspectCharacters = 6;
 /** Characters of such a text tokenized per call, because tokenizing it whole would block other requests. */
 const sliceLength = 16_384;
 
-/** Part of a prompt. */
 export interface Part {
   text: string;
   /** Texts of control tokens in it are those tokens. */

@@ -8,7 +8,6 @@ import type { SequenceLease } from '../scheduling/runner.ts';
 import type { TextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, needsOneProbability, tokenLogprob } from './logprobs.ts';
 
-/** Options of a request. */
 export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'priority' | 'prefix'> {
   signal: AbortSignal;
   /** Undefined without a stream. */

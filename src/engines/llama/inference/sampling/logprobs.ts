@@ -3,7 +3,6 @@ import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
 export interface LogprobOptions {
   /** Number of most likely tokens to report. */
   top: number;
-  /** Temperature of the request. */
   temperature: number;
   textOf(token: number, previous: number | undefined): string;
 }
