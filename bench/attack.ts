@@ -4,26 +4,26 @@ import { fileURLToPath } from 'node:url';
 import { startNameServer } from '../test/support/name-server.ts';
 import { seedKeys } from '../test/support/seed-keys.ts';
 import { type Attack, attacksWith, plantRows } from './support/attacks.ts';
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { plain } from './support/formats.ts';
 import { latencies } from './support/load.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { firstLine, loadAverage, start, stop } from './support/processes.ts';
+import { firstLine, start, stop } from './support/processes.ts';
 import { type Figure, percentile, type Report, type Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
-const asked = { perSecond: 40, requests: 80 };
+const chatLoad = { perSecond: 40, requests: 80 };
 /** On 4 slots of 50 ms: three eighths of what they answer, so that half of the slots is enough. */
-const askedNarrow = { perSecond: 15, requests: 45 };
+const narrowChatLoad = { perSecond: 15, requests: 45 };
 const rounds = 3;
 const lines = 20;
 const attackerFile = fileURLToPath(new URL('support/attacker.ts', import.meta.url));
 
-/** Other orgs while one key, or a client without one, does its worst. */
+/** Latency for other orgs while one key, or a client without a key, attacks. */
 export const attack: Workload = {
   name: 'attack',
-  about: `Chat completions of one org, ${asked.perSecond} a second, alone and beside each attack by another org or by a client without a key. Attack 3: a batch of ${lines} lines beside attack 2.`,
+  about: `Chat completions of one org, ${chatLoad.perSecond} a second, alone and beside each attack by another org or by a client without a key. Attack 3: a batch of ${lines} lines beside attack 2.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream();
@@ -32,7 +32,7 @@ export const attack: Workload = {
     const data = join(folder.path, 'data');
     mkdirSync(data);
     const [key = ''] = await seedKeys(data, [{ org: 'attacker' }]);
-    // Reached by name, so that its connections need look-ups.
+    // A host name instead of an address, so that connections need look-ups.
     const byName = (how: 'fast' | 'delay') => upstream.url(how).replace('127.0.0.1', 'localhost');
     const narrow = upstreamEngine(byName('delay'), 4);
     const offpeak = await startOffpeak(
@@ -45,13 +45,11 @@ export const attack: Workload = {
     );
     try {
       plantRows(data);
-      const { body, contentType } = multipart(
-        Buffer.from(batchFile(lines, 500).toString().replaceAll('bench-alias', 'narrow')),
-      );
-      const { id } = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
+      const input = batchFile(lines, 500).toString().replaceAll('bench-alias', 'narrow');
+      const fileId = await uploadFile(offpeak, Buffer.from(input));
       const batchSeconds = async () => {
         const began = Date.now();
-        return ((await runBatch(offpeak, id, lines)) - began) / 1000;
+        return ((await runBatch(offpeak, fileId, lines)) - began) / 1000;
       };
       await upstream.reset({ slots: 4, delayMs: 50 });
       await p99(offpeak);
@@ -69,7 +67,7 @@ export const attack: Workload = {
           busy = ((await offpeak.figures()).cpuUs - cpuUs) / 1_000 / (performance.now() - began);
           statuses = await running.end();
         }
-        // The best rounds: other work on the machine makes any round worse.
+        // The best rounds count, because other work on the machine only makes a round worse.
         const [alone, beside] = [Math.min(...took.alone), Math.min(...took.beside)];
         console.error(`${each.name}: ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside it`);
         figures.push({
@@ -106,7 +104,6 @@ export const attack: Workload = {
       notes.push(
         `Best of ${rounds} rounds on one server, alone and beside each attack in turns. Upstream in ${upstream.kind}.`,
       );
-      notes.push(`Load average at the end: ${loadAverage().toFixed(1)}.`);
       return { figures, notes };
     } finally {
       await offpeak.stop();
@@ -123,7 +120,7 @@ async function p99({ port }: Offpeak, model = 'bench-alias'): Promise<number> {
   const body = load.body?.replace('bench-alias', model) ?? '';
   const took = await latencies(
     { ...load, body },
-    { port, ...(model === 'narrow' ? askedNarrow : asked) },
+    { port, ...(model === 'narrow' ? narrowChatLoad : chatLoad) },
   ).catch((error: unknown) => {
     console.error(String(error).slice(-300));
     return [Infinity];

@@ -2,14 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { type Figures, readFigures } from './support/measured.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { firstLine, loadAverage, start, stop } from './support/processes.ts';
+import { firstLine, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 import type { Upstream, UpstreamStats } from './support/upstream.ts';
 
@@ -21,7 +21,7 @@ const manySlots = 512;
 const largeHalfSpaces = '--max-semi-space-size=64';
 const delayMs = 50;
 /** Uncounted batches: V8 optimizes over tens of thousands of rows, for the bare dispatcher too. */
-const warm = 4;
+const warmUps = 4;
 const rounds = 3;
 
 /** Slot utilization of a batch, as counted by the upstream. */
@@ -75,9 +75,8 @@ export const batchFill: Workload = {
         },
       ],
       notes: [
-        `Medians of ${rounds} batches on one server, alternating with the bare dispatcher, after ${warm} to warm up; the number of slots is configured. Upstream in ${kind}.`,
+        `Medians of ${rounds} batches on one server, alternating with the bare dispatcher, after ${warmUps} to warm up; the number of slots is configured. Upstream in ${kind}.`,
         `Rows per second are counted from the first request to the last answer at the upstream; its maximum is ${(manySlots * 1000) / delayMs}.`,
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   },
@@ -94,17 +93,16 @@ async function measure(given: number, flags: string[] = []) {
   const input = batchFile(rows, 3250);
   const bare = await startBareDispatcher(data.path, input, upstream.url('delay'), given, flags);
   try {
-    const { body, contentType } = multipart(input);
-    const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
+    const fileId = await uploadFile(offpeak, input);
     const all: Run[] = [];
     const reset = () => upstream.reset({ slots: given, delayMs });
-    for (let round = 0; round < warm + rounds; round++) {
+    for (let round = 0; round < warmUps + rounds; round++) {
       await reset();
-      const own = await runOnce(offpeak, upstream, file.id);
+      const own = await runOnce(offpeak, upstream, fileId);
       await reset();
       all.push({ ...own, bare: await runBare(bare, upstream) });
     }
-    const results = all.slice(warm);
+    const results = all.slice(warmUps);
     return {
       of: (figure: (run: Run) => number) => median(results.map(figure)),
       first: all[0]!,

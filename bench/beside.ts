@@ -1,27 +1,26 @@
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { plain, streamed } from './support/formats.ts';
 import { latencies, runLoad } from './support/load.ts';
 import type { Load } from './support/load.ts';
 import { apiKey, createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { median, percentile } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
 const rows = 10_000;
 const slots = 64;
 const delayMs = 50;
 const rounds = 3;
-const asked = { perSecond: 60, requests: 300 };
+const chatLoad = { perSecond: 60, requests: 300 };
 const pollers = { count: 500, everySeconds: 2 };
 const streams = 64;
 
 /** Effect of batches on interactive clients and pollers, and the reverse. */
 export const beside: Workload = {
   name: 'beside',
-  about: `A batch of ${rows} requests on an upstream with ${slots} slots of ${delayMs} ms, alone and beside ${asked.perSecond} chat completions per second on the same slots, ${pollers.count} clients that poll for the batch every ${pollers.everySeconds} s, or ${streams} streams of 500 events.`,
+  about: `A batch of ${rows} requests on an upstream with ${slots} slots of ${delayMs} ms, alone and beside ${chatLoad.perSecond} chat completions per second on the same slots, ${pollers.count} clients that poll for the batch every ${pollers.everySeconds} s, or ${streams} streams of 500 events.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream(500);
@@ -31,13 +30,12 @@ export const beside: Workload = {
     const offpeak = await startOffpeak(data.path, engine, { streaming });
     const { port } = offpeak;
     try {
-      const { body, contentType } = multipart(batchFile(rows, 3250));
-      const { id } = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
+      const fileId = await uploadFile(offpeak, batchFile(rows, 3250));
 
       /** Runs a batch beside other work; returns the share of slot time used from its first answers on. */
       const fillBeside = async (work: (running: Promise<unknown>) => Promise<void>): Promise<number> => {
         await upstream.reset({ slots, delayMs });
-        const running = runBatch(offpeak, id, rows);
+        const running = runBatch(offpeak, fileId, rows);
         const others = work(running);
         await running;
         const { utilisation } = await upstream.stats();
@@ -50,11 +48,11 @@ export const beside: Workload = {
       const results: Record<'ratio' | 'alone' | 'p99' | 'fill' | 'quiet' | 'polled', number>[] = [];
       for (let round = 0; round < rounds; round++) {
         await upstream.reset({ slots, delayMs });
-        const alone = percentile(await latencies(plain('chat'), { port, ...asked }), 99);
+        const alone = percentile(await latencies(plain('chat'), { port, ...chatLoad }), 99);
         let p99 = Number.NaN;
         const fill = await fillBeside(async () => {
           await underWay(offpeak);
-          p99 = percentile(await latencies(plain('chat'), { port, ...asked }), 99);
+          p99 = percentile(await latencies(plain('chat'), { port, ...chatLoad }), 99);
         });
         const quiet = await fillBeside(nothing);
         const polled = await fillBeside((running) => poll(offpeak, running));
@@ -87,7 +85,6 @@ export const beside: Workload = {
         ],
         notes: [
           `Medians of ${rounds} rounds on one server, after one batch to warm up. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

@@ -1,11 +1,10 @@
 import { realStores, startRealStore } from '../test/blobs/real-stores.ts';
 import { startPostgres } from '../test/support/postgres.ts';
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { recordedASecond } from './support/recorded-a-second.ts';
 import { median, type Report, type Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
 const rows = 10_000;
@@ -37,14 +36,15 @@ export const cluster: Workload = {
     try {
       for (const role of roles)
         servers.push(await startOffpeak(data.path, engine, {}, { database, role, files }));
-      const { body, contentType } = multipart(batchFile(rows, lineBytes));
+      const input = batchFile(rows, lineBytes);
       const measured: { rate: number; cpuUs: number; fill: number }[] = [];
       for (let round = 0; round < rounds; round++) {
-        const file = await servers[round % 2]!.post<{ id: string }>('/v1/files', body, contentType);
+        const api = servers[round % 2]!;
+        const fileId = await uploadFile(api, input);
         await upstream.reset(upstreamOf);
         const before = await cpuUsOf(servers);
         const began = performance.now();
-        await runBatch(servers[round % 2]!, file.id, rows);
+        await runBatch(api, fileId, rows);
         const seconds = (performance.now() - began) / 1_000;
         const { total, utilisation } = await upstream.stats();
         if (total !== rows) throw new Error(`the upstream saw ${total} requests instead of ${rows}`);
@@ -61,7 +61,6 @@ export const cluster: Workload = {
         ],
         notes: [
           `Medians of ${rounds} batches, from their creation to their completion with result files in the bucket. Postgres, versitygw, the upstream and the six processes share the machine. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

@@ -1,6 +1,5 @@
 import { followedChanges } from './support/live-changes.ts';
 import { batches, openLiveList, startWatched } from './support/live-list.ts';
-import { loadAverage } from './support/processes.ts';
 import type { Report, Workload } from './support/report.ts';
 
 const minutes = 10;
@@ -45,10 +44,7 @@ export const consoleMemory: Workload = {
           },
           { name: `heap after ${minutes} minutes`, value: heaps.at(-1)!, unit: 'MiB' },
         ],
-        notes: [
-          `Heap of each minute in MiB: ${heaps.map((heap) => heap.toFixed(1)).join(', ')}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
-        ],
+        notes: [`Heap of each minute in MiB: ${heaps.map((heap) => heap.toFixed(1)).join(', ')}.`],
       };
     } finally {
       await watched.stop();

@@ -2,7 +2,6 @@ import { followedChanges } from './support/live-changes.ts';
 import { type Frame, recordFrames } from './support/frames.ts';
 import { batches, openLiveList, startWatched } from './support/live-list.ts';
 import { jump } from './support/jumps.ts';
-import { loadAverage } from './support/processes.ts';
 import { percentile, median, type Report, type Workload } from './support/report.ts';
 
 const seconds = 20;
@@ -67,7 +66,6 @@ export const consoleScreens: Workload = {
         ],
         notes: [
           `${rounds} rounds of ${seconds} s, medians; frames in which a script ran. ${jumps.length} jumps.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

@@ -1,12 +1,12 @@
-// node bench/curve.ts URL MODEL [tokens] [counts] [seconds]: measures the throughput of a server by the number of requests at once,
+// node bench/curve.ts URL MODEL [tokens] [counts] [seconds]: measures the throughput of a server by the number of concurrent requests,
 // for a curve in test/support/batching-curves.ts. URL ends in /v1; counts are separated by commas.
-// Each count is measured from the end of its first round of answers, for 20 s and three more rounds at least.
+// Each count is measured from the end of its first round of answers, for at least 20 s and three more rounds.
 import { Agent, request } from 'undici';
 import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 
 const [url, model, tokens = '96', counts = '1,2,4,8,16,32,64,128', seconds = '20'] = process.argv.slice(2);
-const least = { ms: 1_000 * Number(seconds), rounds: 3 };
+const min = { ms: 1_000 * Number(seconds), rounds: 3 };
 const dispatcher = new Agent({ connections: 1024, headersTimeout: 0, bodyTimeout: 0 });
 let sent = 0;
 
@@ -17,10 +17,10 @@ interface Answer {
   tokens: number;
 }
 
-/** @param sentences length of the prompt */
-async function answer(sentences: number, most: number, signal?: AbortSignal): Promise<Answer> {
+/** Sends one request and times it. @param sentences length of the prompt */
+async function answer(sentences: number, maxTokens: number, signal?: AbortSignal): Promise<Answer> {
   const from = performance.now();
-  // No prompt twice, so that no cache answers.
+  // Each prompt differs, so that no cache answers.
   const content = `${++sent}: ${'The harbour master keeps two ledgers. '.repeat(sentences)}`;
   const { statusCode, body } = await request(`${url}/chat/completions`, {
     dispatcher,
@@ -29,7 +29,7 @@ async function answer(sentences: number, most: number, signal?: AbortSignal): Pr
     body: JSON.stringify({
       model,
       messages: [{ role: 'user', content }],
-      max_tokens: most,
+      max_tokens: maxTokens,
       ignore_eos: true,
     }),
     ...(signal && { signal }),
@@ -40,7 +40,7 @@ async function answer(sentences: number, most: number, signal?: AbortSignal): Pr
   return { at, ms: at - from, prompt: usage.prompt_tokens, tokens: usage.completion_tokens };
 }
 
-/** Milliseconds to read a token of a prompt: what longer prompts take more, with one request at a time. */
+/** Milliseconds to read a prompt token: the difference between long and short prompts, with one request at a time. */
 async function measureReading() {
   const medianOf = async (sentences: number) => {
     const all: Answer[] = [];
@@ -54,17 +54,17 @@ async function measureReading() {
 async function measure(count: number) {
   const answers: Answer[] = [];
   const stop = new AbortController();
-  /** From the end of the first round. */
+  /** End of the first round, from which answers count. */
   let from: number | null = null;
   let ended = 0;
   const client = async () => {
     while (!stop.signal.aborted) {
       // Lengths differ by a third, so that answers do not end together.
-      const most = Math.round(Number(tokens) * (2 / 3 + (2 / 3) * Math.random()));
-      const made = await answer(10, most, stop.signal);
+      const maxTokens = Math.round(Number(tokens) * (2 / 3 + (2 / 3) * Math.random()));
+      const made = await answer(10, maxTokens, stop.signal);
       if (from === null && ++ended >= count) from = made.at;
       else if (from !== null) answers.push(made);
-      const enough = from !== null && made.at - from >= least.ms && answers.length >= least.rounds * count;
+      const enough = from !== null && made.at - from >= min.ms && answers.length >= min.rounds * count;
       if (enough) stop.abort();
     }
   };

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomModelFile } from '../test/engines/llama/random-model.ts';
 import type { BareOptions, BareWork } from './support/bare-llama.ts';
 import type { EngineWork } from './support/offpeak-llama.ts';
-import { readTreeCpuMs, firstLine, loadAverage, start, stop } from './support/processes.ts';
+import { readTreeCpuMs, firstLine, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -59,7 +59,6 @@ export const engine: Workload = {
         notes: [
           `Medians of ${rounds} alternating rounds, ratios within a round. The model is so small that nearly all is overhead.`,
           `By itself, the library evaluates a batch before the last sequence requests its next token: ${sequences - 1} of ${sequences} at a time. The engine waits for all ${sequences}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

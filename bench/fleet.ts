@@ -1,8 +1,7 @@
-import { batchFile, multipart } from './support/batch-file.ts';
-import { runBatch } from './support/run-batch.ts';
+import { batchFile } from './support/batch-file.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 import { startUpstream } from './support/upstream.ts';
@@ -51,7 +50,6 @@ export const fleet: Workload = {
       figures,
       notes: [
         `Medians of ${models.length - 1} batches, each on upstreams without earlier measurements, after one to warm up the process.`,
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   },
@@ -115,10 +113,9 @@ async function runOver(
   servers: readonly Server[],
 ): Promise<Run> {
   const lines = batchFile(rows, 1_000).toString().replaceAll('"bench-alias"', JSON.stringify(model));
-  const { body, contentType } = multipart(Buffer.from(lines));
-  const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
+  const fileId = await uploadFile(offpeak, Buffer.from(lines));
   await Promise.all(upstreams.map((upstream, at) => upstream.reset(servers[at])));
-  await runBatch(offpeak, file.id, rows);
+  await runBatch(offpeak, fileId, rows);
   const stats = await Promise.all(upstreams.map((upstream) => upstream.stats()));
   const first = Math.min(...stats.map((each) => each.first_epoch_ms));
   const last = Math.max(...stats.map((each) => each.last_epoch_ms));

@@ -1,10 +1,9 @@
 import { Pool } from 'undici';
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { apiKey, createDataFolder, startOffpeak, upstreamEngine, type Offpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const rows = 10_000;
@@ -12,7 +11,7 @@ const connections = 500;
 const slots = 64;
 const delayMs = 50;
 /** Uncounted rounds: V8 optimizes over tens of thousands of requests. */
-const warm = 2;
+const warmUps = 2;
 const rounds = 3;
 
 interface Run {
@@ -34,21 +33,20 @@ export const flex: Workload = {
     const input = batchFile(rows, 1600);
     const bodies = input.toString().trimEnd().split('\n').map(bodyOf);
     try {
-      const { body, contentType } = multipart(input);
-      const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
+      const fileId = await uploadFile(offpeak, input);
       const ways: Record<Way, () => Promise<unknown>> = {
-        batch: () => runBatch(offpeak, file.id, rows),
+        batch: () => runBatch(offpeak, fileId, rows),
         flex: () => send(offpeak, bodies, 'flex', connections),
         default: () => send(offpeak, bodies, 'default', slots),
       };
       const all: Record<Way, Run>[] = [];
-      for (let round = 0; round < warm + rounds; round++) {
+      for (let round = 0; round < warmUps + rounds; round++) {
         const each = {} as Record<Way, Run>;
         for (const way of ['batch', 'flex', 'default'] as const)
           each[way] = await measure(offpeak, upstream, ways[way]);
         all.push(each);
       }
-      const of = (figure: (run: Record<Way, Run>) => number) => median(all.slice(warm).map(figure));
+      const of = (figure: (run: Record<Way, Run>) => number) => median(all.slice(warmUps).map(figure));
       return {
         figures: [
           {
@@ -68,8 +66,7 @@ export const flex: Workload = {
           { name: 'CPU a row of a batch', value: of((r) => r.batch.cpuUs), unit: 'us' },
         ],
         notes: [
-          `Medians of ${rounds} rounds on one server, in turns, after ${warm} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
+          `Medians of ${rounds} rounds on one server, in turns, after ${warmUps} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
         ],
       };
     } finally {

@@ -7,7 +7,6 @@ import { startPostgres } from '../test/support/postgres.ts';
 import { fill } from './support/fill.ts';
 import { fillUsage, type UsageSpan } from './support/fill-usage.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { type Figure, percentile, type Report, type Workload } from './support/report.ts';
 
 const orgs = Number(process.env.OFFPEAK_BENCH_ORGS ?? 10_000);
@@ -45,7 +44,6 @@ export const growth: Workload = {
           `Each batch has a chunk of 4 lines. A claim is a whole call of the store, with its commit, of a process that has lines of ${claimedOrgs} orgs; it brings ${claimedLines} lines.`,
           'Reads are HTTP requests to a server that runs no batches.',
           'Postgres on the same machine, without fsync and full_page_writes, with 512 MB of shared buffers.',
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

@@ -1,10 +1,9 @@
 import { startPostgres } from '../test/support/postgres.ts';
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { withClient } from './support/fill.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { percentile, type Report, type Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
 const lines = 20;
@@ -28,16 +27,15 @@ export const handover: Workload = {
       for (const role of ['api', 'worker'] as const)
         servers.push(await startOffpeak(data.path, engine, {}, { database, role }));
       const [api, worker] = servers as [Offpeak, Offpeak];
-      const { body, contentType } = multipart(batchFile(lines, 500));
-      const file = await api.post<{ id: string }>('/v1/files', body, contentType);
-      await runBatch(api, file.id, lines);
+      const fileId = await uploadFile(api, batchFile(lines, 500));
+      await runBatch(api, fileId, lines);
       const taken: number[] = [];
       for (let n = 0; n < times; n++) {
-        // All phases of the polls.
+        // Covers all phases of the polls.
         await sleep((n * 1_300) / times + 200);
         await upstream.reset();
         const created = Date.now();
-        await runBatch(api, file.id, lines);
+        await runBatch(api, fileId, lines);
         taken.push((await upstream.stats()).first_epoch_ms - created);
       }
       const idle = await measureIdle(database, worker);
@@ -50,7 +48,6 @@ export const handover: Workload = {
         ],
         notes: [
           `${times} batches, timed from the request that creates one. Postgres on the same machine, without fsync.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

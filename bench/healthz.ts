@@ -4,7 +4,6 @@ import { plain } from './support/formats.ts';
 import { latencies } from './support/load.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { percentile } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 import { startUpstream } from './support/upstream.ts';
@@ -44,7 +43,6 @@ export const healthz: Workload = {
         ],
         notes: [
           `${took.length} probes in ${seconds.toFixed(1)} s. The schemas were answered with ${describe(statuses)}. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

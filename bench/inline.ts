@@ -3,7 +3,6 @@ import { loadConfig } from '../src/config.ts';
 import { batchFile } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -53,7 +52,6 @@ export const inline: Workload = {
         figures,
         notes: [
           `Wall-clock time, maximum of ${rounds} creations unless stated otherwise; each batch is cancelled and finished before the next.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

@@ -3,7 +3,6 @@ import { plain } from './support/formats.ts';
 import { latencies, runLoad } from './support/load.ts';
 import type { Load } from './support/load.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { percentile } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 import { measureRounds } from './support/rounds.ts';
@@ -29,7 +28,7 @@ export const latency: Workload = {
     const bare = await startBare(url.href);
     const chat = plain('chat');
     const { port } = offpeak;
-    const asked: Record<Name, { port: number; load: Load }> = {
+    const targets: Record<Name, { port: number; load: Load }> = {
       direct: { port: Number(url.port), load: { ...chat, path: `${url.pathname}/chat/completions` } },
       bare: { port: bare.port, load: chat },
       chat: { port, load: chat },
@@ -37,12 +36,12 @@ export const latency: Workload = {
       responses: { port, load: plain('responses', { store: false }) },
     };
     const measure = async (name: Name) => {
-      const { port: at, load } = asked[name];
+      const { port: at, load } = targets[name];
       const took = await latencies(load, { port: at, perSecond, requests });
       return { p50: percentile(took, 50), p99: percentile(took, 99) };
     };
     try {
-      for (const name of names) await runLoad(asked[name].load, { ...warmUp, port: asked[name].port });
+      for (const name of names) await runLoad(targets[name].load, { ...warmUp, port: targets[name].port });
       const { median } = await measureRounds(names, rounds, measure);
       const added = (name: Name, p: 'p50' | 'p99') => median((r) => r[name][p] - r.direct[p]);
       const goals: Partial<Record<Name, object>> = { chat: { atMost: 0.6 } };
@@ -67,7 +66,6 @@ export const latency: Workload = {
         ],
         notes: [
           `Medians of ${rounds} rounds of ${requests} requests each, alternating, after ${warmUp.requests} to warm up. Responses are not stored. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

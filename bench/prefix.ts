@@ -1,12 +1,12 @@
 import { randomModelFile } from '../test/engines/llama/random-model.ts';
 import { jsonl } from '../test/support/batch-lines.ts';
 import { seeded } from '../test/engines/llama/random-json.ts';
-import { multipart } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { readTreeCpuMs, loadAverage } from './support/processes.ts';
+import { readTreeCpuMs } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
+import { uploadFile } from './support/run-batch.ts';
 
 const prefixes = 10;
 const rows = 200;
@@ -58,7 +58,6 @@ export const prefix: Workload = {
       ],
       notes: [
         `Median of ${rounds} alternating rounds; CPU of the server and its engine process. A model with random weights, 4 tokens per answer.`,
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   },
@@ -86,9 +85,8 @@ async function asBatch(offpeak: Offpeak): Promise<Usage> {
     url: '/v1/chat/completions',
     body,
   }));
-  const { body, contentType } = multipart(Buffer.from(jsonl(lines)));
-  const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
-  const creation = { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: file.id };
+  const fileId = await uploadFile(offpeak, Buffer.from(jsonl(lines)));
+  const creation = { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: fileId };
   const { id } = await offpeak.post<Batch>('/v1/batches', JSON.stringify(creation));
   for (;;) {
     const batch = await offpeak.get<Batch>(`/v1/batches/${id}`);

@@ -1,11 +1,10 @@
 import { startPostgres } from '../test/support/postgres.ts';
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { recordedASecond } from './support/recorded-a-second.ts';
 import type { Report, Workload } from './support/report.ts';
 import { measureRounds } from './support/rounds.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
 /** Slow enough that the shared core is not the limit: four processes start with cold code. */
@@ -27,7 +26,7 @@ export const processes: Workload = {
     if ('reason' in postgres) return { figures: [], notes: [`Not run: ${postgres.reason}`] };
     const durable = await recordedDurably();
     const upstream = await startUpstream();
-    const input = multipart(batchFile(rows, 3250));
+    const input = batchFile(rows, 3250);
     const measure = async (name: keyof typeof counts) => {
       const data = createDataFolder();
       const database = await postgres.createDatabase();
@@ -36,10 +35,10 @@ export const processes: Workload = {
       for (let n = 0; n < counts[name]; n++)
         servers.push(await startOffpeak(data.path, engine, {}, { database }));
       try {
-        const file = await servers[0]!.post<{ id: string }>('/v1/files', input.body, input.contentType);
+        const fileId = await uploadFile(servers[0]!, input);
         await upstream.reset({ slots, delayMs });
         const before = await cpuUsOf(servers);
-        await runBatch(servers[0]!, file.id, rows);
+        await runBatch(servers[0]!, fileId, rows);
         const { utilisation, total, max_queued: queued } = await upstream.stats();
         if (total !== rows) throw new Error(`the upstream saw ${total} requests instead of ${rows}`);
         return { utilisation, queued, cpuUs: ((await cpuUsOf(servers)) - before) / rows };
@@ -72,7 +71,6 @@ export const processes: Workload = {
         ],
         notes: [
           `Medians of ${rounds} rounds, each the first batch after the start; Postgres on the same machine, without fsync and full_page_writes, except for the last figure. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

@@ -1,11 +1,9 @@
 import { h200Loads } from '../test/support/batching-curves.ts';
 import { type Line, linesOf, requestOf } from '../test/support/batching-load.ts';
-import { multipart } from './support/batch-file.ts';
 import { type BatchingUpstream, startBatchingUpstream } from './support/batching-upstream.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import type { Report, Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 
 /** Configured slots, and the requests in flight with their headroom. */
 const fixed = [
@@ -40,7 +38,6 @@ export const rampHttp: Workload = {
       notes: [
         `The figures of the card itself: ${h200Loads.map(({ requests, tokensPerSecond }) => `${tokensPerSecond} tokens/s with ${requests} at once`).join(', ')}.`,
         'Each limit has a server and a model of its own, and their batches run at the same time. The throughput is that from the first request to the last answer.',
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   },
@@ -102,8 +99,7 @@ async function spanOf(
       body: { ...requestOf(line).value, model },
     }),
   );
-  const { body, contentType } = multipart(Buffer.from(`${rows.join('\n')}\n`));
-  const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
-  await runBatch(offpeak, file.id, lines.length);
+  const fileId = await uploadFile(offpeak, Buffer.from(`${rows.join('\n')}\n`));
+  await runBatch(offpeak, fileId, lines.length);
   return upstream.spanMs();
 }

@@ -1,14 +1,13 @@
-// node bench/real.ts --unbound URL MODEL AT_ONCE [lines]: runs a whole Offpeak with an unknown limit before a real server. URL ends
-// in /v1; AT_ONCE is the number of requests at once with the highest throughput of curve.ts. Prints the throughput of the lines sent to
-// the server itself and as a batch, then the seconds of single chats alone and alongside a batch with `max_slowdown`.
+// node bench/real.ts --unbound URL MODEL AT_ONCE [lines]: runs a whole Offpeak with an unknown limit in front of a real server. URL
+// ends in /v1; AT_ONCE is the number of concurrent requests with the highest throughput in curve.ts. Prints the throughput of lines sent
+// directly to the server and as a batch, then the seconds of single chats alone and alongside a batch with `max_slowdown`.
 import { Agent, request } from 'undici';
 import { loadConfig } from '../src/config.ts';
-import { multipart } from './support/batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { loadAverage } from './support/processes.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 
-const [url = '', model = '', most = '', count = '320'] = process.argv
+const [url = '', model = '', atOnce = '', count = '320'] = process.argv
   .slice(2)
   .filter((value) => value !== '--unbound');
 const maxSlowdown = 1.3;
@@ -21,7 +20,7 @@ const tokensOfLines = lines.reduce((sum, line) => sum + line.max_tokens, 0);
 let sent = 0;
 
 function bodyOf(first: string, tokens: number) {
-  // No prompt twice, so that no cache answers.
+  // Each prompt differs, so that no cache answers.
   const content = `${first}: ${'The harbour master keeps two ledgers. '.repeat(10)}`;
   return { model: 'bench', messages: [{ role: 'user', content }], max_tokens: tokens, ignore_eos: true };
 }
@@ -33,7 +32,7 @@ async function rateOf(work: () => Promise<unknown>): Promise<number> {
   return Math.round((1_000 * tokensOfLines) / (performance.now() - from));
 }
 
-/** Sends the lines to the server itself. */
+/** Sends the lines directly to the server. */
 async function sendDirectly(): Promise<void> {
   let next = 0;
   const client = async () => {
@@ -46,15 +45,14 @@ async function sendDirectly(): Promise<void> {
       if (reply.statusCode !== 200) throw new Error(`${reply.statusCode}: ${text}`);
     }
   };
-  await Promise.all(Array.from({ length: Number(most) }, client));
+  await Promise.all(Array.from({ length: Number(atOnce) }, client));
 }
 
 async function createFile(offpeak: Offpeak): Promise<string> {
   const rows = lines.map((body, at) =>
     JSON.stringify({ custom_id: `row-${at}`, method: 'POST', url: '/v1/chat/completions', body }),
   );
-  const { body, contentType } = multipart(Buffer.from(`${rows.join('\n')}\n`));
-  return (await offpeak.post<{ id: string }>('/v1/files', body, contentType)).id;
+  return uploadFile(offpeak, Buffer.from(`${rows.join('\n')}\n`));
 }
 
 /** Seconds of single chats, sent at equal intervals. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { batchFile, multipart } from './support/batch-file.ts';
 import { apiKey, createDataFolder } from './support/offpeak.ts';
-import { readCpuMs, loadAverage, start, stop } from './support/processes.ts';
+import { readCpuMs, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -42,7 +42,7 @@ export const restart: Workload = {
         { name: 'ready with the embedded engine', value: embedded.ms, unit: 'ms', atMost: 3000 },
         { name: 'CPU until then, without the child process', value: embedded.cpuMs, unit: 'ms' },
       ],
-      notes: [`Medians of ${rounds} restarts each. Load average at the end: ${loadAverage().toFixed(1)}.`],
+      notes: [`Medians of ${rounds} restarts each.`],
     };
   },
 };

@@ -1,4 +1,3 @@
-import { loadAverage } from './support/processes.ts';
 import { type Figure, percentile, type Report, type Workload } from './support/report.ts';
 import { large } from './scale/options.ts';
 import { type ScaleResult, simulate } from './scale/simulate.ts';
@@ -20,7 +19,7 @@ export const scale: Workload = {
         `Lines take ${(large.tokenMs * 400) / 1_000} s on average. Measured over ${large.phases.steady / 1_000} s after ${large.phases.warm / 1_000} s, then while servers and processes die.`,
         `Postgres has ${postgres.cores} cores. A claim takes ${postgres.claimMs} ms under the lock of its models, a renewal of slot leases ${postgres.lease.ms} ms and for each model ${postgres.lease.modelMs} ms and ${postgres.lease.processMs} ms for each process, a recorded group ${postgres.record.ms} ms and ${postgres.record.lineMs} ms for each line.`,
         'Simulated without heartbeats, closing of batches and interactive requests. A dead server is left alone for five seconds at a time, in place of probes.',
-        `${result.events} events in ${((performance.now() - began) / 1_000).toFixed(0)} s. The same seed gives the same figures, but for these seconds. Load average at the end: ${loadAverage().toFixed(1)}.`,
+        `${result.events} events in ${((performance.now() - began) / 1_000).toFixed(0)} s. The same seed gives the same figures, but for these seconds.`,
       ],
     };
   },

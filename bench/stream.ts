@@ -3,7 +3,6 @@ import { measureCost } from './support/cost.ts';
 import { streamed } from './support/formats.ts';
 import type { Format } from './support/formats.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import type { Figure, Report, Workload } from './support/report.ts';
 import { measureRounds } from './support/rounds.ts';
 import { startUpstream } from './support/upstream.ts';
@@ -45,7 +44,6 @@ export const stream: Workload = {
       figures,
       notes: [
         `Medians of ${rounds} rounds of ${counts.join(', or ')}, alternating, after a warm-up. CPU of all threads for the whole request, divided by its events. Responses are not stored. Upstream in ${kind}.`,
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   },

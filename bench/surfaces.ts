@@ -2,7 +2,6 @@ import { measureCost } from './support/cost.ts';
 import { plain } from './support/formats.ts';
 import type { Load } from './support/load.ts';
 import { apiKey, createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import type { Report, Workload } from './support/report.ts';
 import { measureRounds } from './support/rounds.ts';
 import { startUpstream } from './support/upstream.ts';
@@ -55,7 +54,6 @@ export const surfaces: Workload = {
         ],
         notes: [
           `Medians of ${rounds} rounds of ${requests} requests each, alternating, after ${2 * requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

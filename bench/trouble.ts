@@ -1,10 +1,9 @@
-import { batchFile, multipart } from './support/batch-file.ts';
+import { batchFile } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
-import { runBatch } from './support/run-batch.ts';
+import { runBatch, uploadFile } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 import type { Upstream } from './support/upstream.ts';
 
@@ -26,11 +25,10 @@ export const trouble: Workload = {
     const engine = upstreamEngine(upstream.url('trouble'), slots, { firstByteMs });
     const offpeak = await startOffpeak(data.path, engine);
     try {
-      const { body, contentType } = multipart(batchFile(rows, 3250));
-      const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
-      const cold = await runOnce(offpeak, upstream, file.id);
+      const fileId = await uploadFile(offpeak, batchFile(rows, 3250));
+      const cold = await runOnce(offpeak, upstream, fileId);
       const runs: Run[] = [];
-      for (let n = 0; n < rounds; n++) runs.push(await runOnce(offpeak, upstream, file.id));
+      for (let n = 0; n < rounds; n++) runs.push(await runOnce(offpeak, upstream, fileId));
       const of = (figure: (run: Run) => number) => median(runs.map(figure));
       return {
         figures: [
@@ -44,7 +42,6 @@ export const trouble: Workload = {
         ],
         notes: [
           `Medians of ${rounds} batches after one to warm up the process; every line was answered. The number of slots is configured, and \`first_byte\` is ${firstByteMs} ms. Upstream in ${upstream.kind}.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
     } finally {

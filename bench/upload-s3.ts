@@ -1,7 +1,6 @@
 import { realStores, startRealStore } from '../test/blobs/real-stores.ts';
 import { batchFile, multipart } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak } from './support/offpeak.ts';
-import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -59,10 +58,7 @@ export const uploadS3: Workload = {
           { name: 'CPU of an upload', value: of((r) => r.cpuMs), unit: 'ms' },
           { name: 'size of the file', value: file.length / 2 ** 20, unit: 'MiB' },
         ],
-        notes: [
-          `Medians of ${rounds} uploads after ${warm} to warm up.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
-        ],
+        notes: [`Medians of ${rounds} uploads after ${warm} to warm up.`],
       };
     } finally {
       await offpeak.stop();

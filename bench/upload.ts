@@ -1,7 +1,7 @@
 import { batchFile, multipart } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak } from './support/offpeak.ts';
 import { readFigures } from './support/measured.ts';
-import { firstLine, loadAverage, start, stop } from './support/processes.ts';
+import { firstLine, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,9 +42,9 @@ export const upload: Workload = {
       const { body, contentType } = multipart(file);
       const post = () => offpeak.post<{ id: string }>('/v1/files', body, contentType);
       const store = () => postTo(`${url}/v1/files`, body, contentType);
-      const warm = 4;
+      const warmUps = 4;
       const results: Round[] = [];
-      for (let round = 0; round < warm + rounds; round++) {
+      for (let round = 0; round < warmUps + rounds; round++) {
         const parsed = await timed(
           () => parseOnce(parser),
           () => readFigures(parser),
@@ -64,7 +64,7 @@ export const upload: Workload = {
           loopMax,
         });
       }
-      const measured = results.slice(warm);
+      const measured = results.slice(warmUps);
       const of = (figure: (round: Round) => number) => median(measured.map(figure));
       const first = results[0];
       return {
@@ -99,10 +99,7 @@ export const upload: Workload = {
           { name: 'event loop delay, most', value: of((r) => r.loopMax), unit: 'ms' },
           { name: 'size of the file', value: file.length / 2 ** 20, unit: 'MiB' },
         ],
-        notes: [
-          `Medians of ${rounds} alternating rounds after ${warm} to warm up.`,
-          `Load average at the end: ${loadAverage().toFixed(1)}.`,
-        ],
+        notes: [`Medians of ${rounds} alternating rounds after ${warmUps} to warm up.`],
       };
     } finally {
       await stop(parser);

@@ -3,7 +3,6 @@ import { systemClock } from '../src/base/system.ts';
 import { type LlamaEngine, createLlamaEngine } from '../src/engines/llama/engine.ts';
 import type { ChatRequest } from '../src/wire/chat/chat.ts';
 import { randomModelFile } from '../test/engines/llama/random-model.ts';
-import { loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -69,7 +68,6 @@ export const vocabulary: Workload = {
       ]),
       notes: [
         `Medians of ${rounds} alternating rounds. A step evaluates the model, which is little but its output layer, and then samples on one thread.`,
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   },

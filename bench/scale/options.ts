@@ -42,7 +42,7 @@ export interface PostgresCosts {
 /** Tokens of a line: the average of its answer, and the estimate that the server makes of it. */
 export const lineShape = { outputTokens: 400, estimatedOutput: 512 } as const;
 
-/** `docs/scale.md` tells how the leases are measured. */
+/** Measured costs; `docs/scale.md` describes how the leases are measured. */
 export const measuredCosts: PostgresCosts = {
   cores: 8,
   roundTripMs: 1,

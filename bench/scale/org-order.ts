@@ -36,7 +36,7 @@ export class OrgOrder {
     return this.#order;
   }
 
-  /** Those with late chunks. */
+  /** Orgs with late chunks, in their order. */
   get late(): readonly OrgWork[] {
     return this.#late;
   }
@@ -62,7 +62,7 @@ export class OrgOrder {
     if (work.batches[at] !== batch) this.#change(work, () => work.batches.splice(at, 0, batch));
   }
 
-  /** Puts a batch before those of its org that are not late. */
+  /** Puts a batch before the batches of its org that are not late. */
   hurry(batch: SimBatch): void {
     const work = this.of(batch.org);
     const at = placeOf(work.batches, batch, byUrgency);
@@ -101,7 +101,7 @@ export class OrgOrder {
     this.#change(work, () => (work.served = served));
   }
 
-  /** Changes an org and its places. */
+  /** Changes an org, and moves it to its new places in the orders. */
   #change(work: OrgWork, change: () => void): void {
     if (work.batches.length > 0) this.#order.splice(placeOf(this.#order, work, byService), 1);
     if (hasLateBatch(work)) this.#late.splice(placeOf(this.#late, work, byService), 1);

@@ -37,16 +37,16 @@ export class ServiceShares {
     }
   }
 
-  /** Share of the orgs for which `isAsked` in all tokens. */
-  shareOf(isAsked: (org: number) => boolean): number {
+  /** Share of the orgs for which `isSelected` in all tokens. */
+  shareOf(isSelected: (org: number) => boolean): number {
     let all = 0;
-    let asked = 0;
+    let selected = 0;
     for (const ofModel of this.#used)
       for (const [org, used] of Object.entries(ofModel)) {
         all += used;
-        if (isAsked(Number(org))) asked += used;
+        if (isSelected(Number(org))) selected += used;
       }
-    return asked / all;
+    return selected / all;
   }
 
   take(): Fairness[] {

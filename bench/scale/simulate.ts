@@ -26,7 +26,7 @@ export interface ScaleResult {
   /** Cores of Postgres at work. */
   coresBusy: number;
   linesPerSecond: number;
-  /** Milliseconds from the creation of a small batch to its first line, and the batches that did not begin within ten seconds. */
+  /** Milliseconds from the creation of each small batch to its first line, and the number of those that had none after ten seconds. */
   firstLine: { times: number[]; never: number };
   /** Share of the tokens of the steady phase that orgs with late work used. */
   lateShare: number;
@@ -138,7 +138,7 @@ export async function simulate(options: ScaleOptions): Promise<ScaleResult> {
   const before = lines.recorded;
   await until(phases.steady);
   const steady = slotTime.take();
-  // The later phases count on.
+  // Copies, because the later phases add to the same counts.
   const transactions = structuredClone({
     claim: database.of('claim'),
     lease: database.of('lease'),
@@ -192,9 +192,9 @@ const noPrices = { input: 0, cachedInput: 0, output: 0 };
 const settledMs = 10_000;
 
 function firstLines(created: readonly SimBatch[], now: number): ScaleResult['firstLine'] {
-  const asked = created.filter(({ createdAt }) => createdAt - virtualEpoch < now - settledMs);
-  const times = asked.flatMap(({ createdAt, firstSentAt }) =>
+  const settled = created.filter(({ createdAt }) => createdAt - virtualEpoch < now - settledMs);
+  const times = settled.flatMap(({ createdAt, firstSentAt }) =>
     firstSentAt === null ? [] : [firstSentAt - (createdAt - virtualEpoch)],
   );
-  return { times, never: asked.length - times.length };
+  return { times, never: settled.length - times.length };
 }

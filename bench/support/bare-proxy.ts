@@ -29,12 +29,12 @@ async function readBody(request: IncomingMessage): Promise<string> {
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const key = request.headers.authorization?.slice('Bearer '.length) ?? '';
   if (!keys.has(hash('sha256', key))) return void response.writeHead(401).end();
-  const asked = JSON.parse(await readBody(request)) as { model: string; stream?: boolean };
-  const alias = asked.model;
-  asked.model = models.get(alias) ?? alias;
+  const chat = JSON.parse(await readBody(request)) as { model: string; stream?: boolean };
+  const alias = chat.model;
+  chat.model = models.get(alias) ?? alias;
   const path = `${upstream.pathname}/chat/completions`;
-  const reply = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(asked) });
-  if (asked.stream) return relay(reply.body, alias, response);
+  const reply = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(chat) });
+  if (chat.stream) return relay(reply.body, alias, response);
   const answer = JSON.parse(await reply.body.text()) as { id: string; model: string };
   answer.model = alias;
   answer.id = `chatcmpl_${made++}`;

@@ -1,7 +1,6 @@
 import { type Cost, measureCost, type Target } from './cost.ts';
 import { plain } from './formats.ts';
 import { createDataFolder } from './offpeak.ts';
-import { loadAverage } from './processes.ts';
 import { type Rounds, measureRounds } from './rounds.ts';
 import { startUpstream } from './upstream.ts';
 
@@ -47,7 +46,6 @@ export async function compareCosts<Name extends string>(
       median,
       notes: [
         `Medians of ${rounds} rounds of ${requests} requests each, alternating, after ${warm * requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
-        `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
   } finally {

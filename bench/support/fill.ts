@@ -1,6 +1,7 @@
 import { Client } from 'pg';
-import { batchFile, multipart } from './batch-file.ts';
+import { batchFile } from './batch-file.ts';
 import type { Offpeak } from './offpeak.ts';
+import { uploadFile } from './run-batch.ts';
 
 export interface FillOptions {
   /** Orgs with ready work, the one of the bench key included. */
@@ -13,7 +14,7 @@ export interface FillOptions {
 const lines = 4;
 /** Rows per statement, so that the server needs little memory. */
 const slice = 100_000;
-/** Batches are created so many milliseconds one after the other. */
+/** Milliseconds between the creation of two batches. */
 const everyMs = 10;
 
 export interface Filled {
@@ -23,15 +24,14 @@ export interface Filled {
 }
 
 /**
- * Fills a database of Postgres with copies of a batch that a server creates, row by row with `generate_series`: the copies can run.
+ * Fills a Postgres database with copies of a batch that a server creates. `generate_series` copies its rows, so that the copies can run.
  * @param offpeak server on this database that runs no batches
  */
 export async function fill(offpeak: Offpeak, database: string, { orgs, open }: FillOptions): Promise<Filled> {
-  const { body, contentType } = multipart(batchFile(lines, 500));
-  const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
+  const fileId = await uploadFile(offpeak, batchFile(lines, 500));
   const { id: batchId } = await offpeak.post<{ id: string }>(
     '/v1/batches',
-    JSON.stringify({ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }),
+    JSON.stringify({ input_file_id: fileId, endpoint: '/v1/chat/completions', completion_window: '24h' }),
   );
   return withClient(database, async (client) => {
     const { rows } = await client.query<{ org_id: string }>(

@@ -40,7 +40,7 @@ const categories = [
   'v8',
 ];
 
-/** Records the frames of a page while `work` runs: those in which scripts ran. */
+/** Records the frames of a page in which scripts ran during `work`. */
 export async function recordFrames(
   browser: Browser,
   page: Page,
@@ -67,7 +67,7 @@ function framesOf(events: readonly TraceEvent[]): Frame[] {
   for (const { ts, dur = 0, tdur = dur } of own
     .filter(({ name, ph }) => ph === 'X' && scripting.has(name))
     .toSorted((a, b) => a.ts - b.ts || (b.dur ?? 0) - (a.dur ?? 0))) {
-    // Inside another one, which was counted.
+    // Nested in an event that was counted.
     if (ts < end) continue;
     end = ts + dur;
     while (begins[at + 1] !== undefined && begins[at + 1]! <= ts) at++;
@@ -79,7 +79,7 @@ function framesOf(events: readonly TraceEvent[]): Frame[] {
   return frames.filter(({ wallMs }) => wallMs > 0);
 }
 
-/** The main thread of the page: of those of all renderers the one with most frames. */
+/** The main thread of the page: of the main threads of all renderers, the one with most frames. */
 function mainThread(events: readonly TraceEvent[]): { pid: number; tid: number } {
   const frames = new Map<string, number>();
   for (const { name, pid, tid } of events)

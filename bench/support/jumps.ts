@@ -1,5 +1,5 @@
-import { batchFile, multipart } from './batch-file.ts';
-import { runBatch } from './run-batch.ts';
+import { batchFile } from './batch-file.ts';
+import { runBatch, uploadFile } from './run-batch.ts';
 import type { Watched } from './live-list.ts';
 
 const lines = 10_000;
@@ -12,8 +12,7 @@ const jumpsOfVisit = 5;
  */
 export async function jump({ offpeak, upstream, page }: Watched): Promise<number[]> {
   await upstream.reset({ slots: 100, delayMs: 1 });
-  const input = multipart(batchFile(lines, 1_500));
-  const { id: fileId } = await offpeak.post<{ id: string }>('/v1/files', input.body, input.contentType);
+  const fileId = await uploadFile(offpeak, batchFile(lines, 1_500));
   await runBatch(offpeak, fileId, lines);
   const { data } = await offpeak.get<{ data: { id: string }[] }>('/v1/batches?limit=1');
   const blank: number[] = [];

@@ -7,7 +7,7 @@ import { batchFile, multipart } from './batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './offpeak.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** Requests at a time, each of a second: so many lines end in a second, each of another org and so of another batch. */
+/** Orgs, and requests at a time. Each request takes a second, so as many lines end in each second, each of another org and batch. */
 const orgs = 125;
 const batchesOfOrg = 8;
 export const batches = orgs * batchesOfOrg;
@@ -24,7 +24,7 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** Starts a server and a browser, or returns the reason why no browser can be had. */
+/** Starts a server and a browser, or returns the reason why no browser is available. */
 export async function startWatched(): Promise<Watched | { reason: string }> {
   const browser = await startBrowser();
   if ('reason' in browser) return browser;

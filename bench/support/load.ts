@@ -43,7 +43,7 @@ export interface OpenLoop {
 export async function latencies(load: Load, { port, perSecond, requests }: OpenLoop): Promise<number[]> {
   const request = requestBytes(load);
   const free: Connection[] = [];
-  const asked: Promise<number>[] = [];
+  const pending: Promise<number>[] = [];
 
   async function ask(): Promise<number> {
     const connection = free.shift() ?? (await connectTo(port));
@@ -56,12 +56,12 @@ export async function latencies(load: Load, { port, perSecond, requests }: OpenL
   }
 
   const began = performance.now();
-  while (asked.length < requests) {
+  while (pending.length < requests) {
     const due = 1 + Math.floor(((performance.now() - began) * perSecond) / 1000);
-    while (asked.length < Math.min(due, requests)) asked.push(markHandled(ask()));
+    while (pending.length < Math.min(due, requests)) pending.push(markHandled(ask()));
     await sleep(1);
   }
-  const took = await Promise.all(asked);
+  const took = await Promise.all(pending);
   for (const connection of free) connection.close();
   return took;
 }

@@ -36,7 +36,7 @@ export function createDataFolder(): DataFolder {
 
 const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
 /** Compile cache as used by bin/offpeak.cjs: without it, the process also holds the memory of Node's compiler. */
-const kept = fileURLToPath(new URL('../../node_modules/.cache/offpeak', import.meta.url));
+const compileCache = fileURLToPath(new URL('../../node_modules/.cache/offpeak', import.meta.url));
 
 /**
  * Starts a server on a data folder with a model `bench` and the defaults of `offpeak serve`.
@@ -67,7 +67,7 @@ export async function startOffpeak(
   const child = start('target', process.execPath, values, {
     ipc: true,
     log,
-    env: { NODE_COMPILE_CACHE: kept },
+    env: { NODE_COMPILE_CACHE: compileCache },
   });
   const ready = await firstLine(child).catch((error: unknown) => {
     throw new Error(`the server did not start: ${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error });
@@ -103,7 +103,7 @@ export async function startOffpeak(
   };
 }
 
-/** Configures one model with these upstreams. */
+/** Returns the engine of a model that these upstreams serve. */
 export function upstreamEngine(
   urls: string | string[],
   slots: number | null,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { canBind } from './processes.ts';
+import { canBind, loadAverage } from './processes.ts';
 
 export interface Figure {
   name: string;
@@ -14,7 +14,7 @@ export interface Figure {
 
 export interface Report {
   figures: Figure[];
-  /** Conditions that a reader must know to judge the figures. */
+  /** Conditions that a reader must know to judge the figures; `publish` adds the load of the machine. */
   notes: string[];
 }
 
@@ -52,7 +52,8 @@ export function missed(report: Report): Figure[] {
 }
 
 /** Writes the results and returns them as Markdown. */
-export function publish({ name, about }: Workload, report: Report): string {
+export function publish({ name, about }: Workload, { figures, notes }: Report): string {
+  const report = { figures, notes: [...notes, `Load average at the end: ${loadAverage().toFixed(1)}.`] };
   mkdirSync(folder, { recursive: true });
   const machine = {
     cpu: cpus()[0]?.model ?? 'unknown',

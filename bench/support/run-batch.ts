@@ -1,9 +1,16 @@
+import { multipart } from './batch-file.ts';
 import type { Offpeak } from './offpeak.ts';
 
 interface Batch {
   id: string;
   status: string;
   request_counts: { total: number; completed: number; failed: number };
+}
+
+/** Uploads a batch file and returns its id. */
+export async function uploadFile(offpeak: Offpeak, file: Buffer): Promise<string> {
+  const { body, contentType } = multipart(file);
+  return (await offpeak.post<{ id: string }>('/v1/files', body, contentType)).id;
 }
 
 /**

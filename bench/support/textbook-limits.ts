@@ -1,4 +1,4 @@
-/** A limiter of the literature: gets the milliseconds of each answer per token, and the requests in flight when it arrived. */
+/** A limiter from the literature. `answered` gets the milliseconds per token of each answer, and the requests in flight at its arrival. */
 export interface TextbookLimit {
   readonly limit: number;
   answered(ms: number, inFlight: number): void;
@@ -25,19 +25,19 @@ export function vegas(): TextbookLimit {
   };
 }
 
-/** Gradient2: the long-term average of the time over the latest one, with a tolerance and a queue (Netflix, Envoy alike). */
+/** Gradient2: the average time divided by the latest one, with a tolerance and a queue (Netflix concurrency-limits, Envoy). */
 export function gradient2(): TextbookLimit {
-  const [tolerance, smoothing, longOver] = [1.5, 0.2, 600];
+  const [tolerance, smoothing, averagedAnswers] = [1.5, 0.2, 10];
   let limit = start;
-  let long = 0;
+  let averageMs = 0;
   return {
     get limit() {
       return Math.floor(limit);
     },
     answered(ms, inFlight) {
-      long = long === 0 ? ms : long + (ms - long) / Math.min(longOver, 10);
+      averageMs = averageMs === 0 ? ms : averageMs + (ms - averageMs) / averagedAnswers;
       if (inFlight < limit / 2) return;
-      const gradient = Math.max(0.5, Math.min(1, (tolerance * long) / ms));
+      const gradient = Math.max(0.5, Math.min(1, (tolerance * averageMs) / ms));
       const next = gradient * limit + Math.sqrt(limit);
       // Once per round instead of once per answer.
       limit = Math.max(1, limit + (smoothing * (next - limit)) / limit);

@@ -61,7 +61,7 @@ export async function startUpstream(tokens = 50): Promise<Upstream> {
   };
 }
 
-/** Path of the compiled upstream, or undefined without a C compiler. */
+/** Compiles `upstream.c` and returns the path of the program; undefined without a C compiler. */
 function compile(): string | undefined {
   const binary = join(mkdtempSync(join(tmpdir(), 'offpeak-bench-')), 'upstream');
   try {
