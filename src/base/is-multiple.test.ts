@@ -22,4 +22,6 @@ it.each([
   [-0, 7, true],
   [1e300, 1e-300, false],
   [1e21, 7e20, false],
+  [2 ** 53 - 1, 3, false],
+  [2 ** 53 - 2, 3, true],
 ])('%f of %f: %s', (value, step, expected) => expect(isMultiple(value, step)).toBe(expected));
