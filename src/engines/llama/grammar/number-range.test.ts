@@ -78,3 +78,12 @@ test.each([
   expect(taken.filter(number)).toEqual(taken);
   expect(refused.filter(number)).toEqual([]);
 });
+
+test('an exclusive bound beyond the precision of a double leaves the others in force', () => {
+  const share = accepting({ type: 'number', exclusiveMinimum: 0, maximum: 2.5, exclusiveMaximum: 1e18 });
+  expect(['-1', '0', '0.5', '2.5', '2.6', '1000000000000000001'].filter(share)).toEqual(['0.5', '2.5']);
+  const large = accepting({ type: 'number', exclusiveMinimum: 1e15, maximum: 2e15 });
+  expect(['5', '999999999999999', '1000000000000001', '2000000000000000.1'].filter(large)).toEqual([
+    '1000000000000001',
+  ]);
+});

@@ -28,6 +28,20 @@ export function scaledEnds(bounds: Bounds, places: number): [low: bigint, high: 
   return [low, high ?? (low > open ? low * 10n : open)];
 }
 
+/** Bounds with `places` digits after the point: exclusive ones become inclusive where a double cannot hold the next number. */
+export function distinguishable(bounds: Bounds, places: number): Bounds {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds;
+  const isTooFine = (bound: number | undefined) => bound !== undefined && wholeDigits(bound) + places > 16;
+  return {
+    ...(isTooFine(exclusiveMinimum)
+      ? { minimum: Math.max(exclusiveMinimum!, minimum ?? -Infinity) }
+      : { minimum, exclusiveMinimum }),
+    ...(isTooFine(exclusiveMaximum)
+      ? { maximum: Math.min(exclusiveMaximum!, maximum ?? Infinity) }
+      : { maximum, exclusiveMaximum }),
+  };
+}
+
 export function boundsIn({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Bounds): number[] {
   return [minimum, maximum, exclusiveMinimum, exclusiveMaximum].flatMap(given);
 }

@@ -2,7 +2,15 @@ import type { Conversion } from './conversion.ts';
 import type { GrammarBuilder, RuleElement } from './grammar.ts';
 import type { SchemaObject } from '../../schemas/keywords.ts';
 import { numbersBetween } from './digits.ts';
-import { type Bounds, boundsIn, decimal, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
+import {
+  type Bounds,
+  boundsIn,
+  decimal,
+  distinguishable,
+  fractionDigits,
+  scaledEnds,
+  wholeDigits,
+} from './number-range.ts';
 import { isWithin } from '../../schemas/satisfies.ts';
 
 /** Digits after the point, unless the bounds need more; as many as without bounds. */
@@ -13,8 +21,8 @@ const maxRemainders = 600;
 const maxValues = 1_000;
 
 /**
- * Numbers within the bounds, with a fraction of limited length and no exponent. Steps that cannot be listed, and bounds with
- * more digits than a double holds, are left to the check of the answer.
+ * Numbers within the bounds, with a fraction of limited length and no exponent. Steps that cannot be listed, and exclusive
+ * bounds themselves where a double cannot hold the number next to them, are left to the check of the answer.
  */
 export function numberRule({ b, json }: Conversion, type: 'integer' | 'number', schema: SchemaObject) {
   const bounds = schema as Bounds;
@@ -30,9 +38,8 @@ export function numberRule({ b, json }: Conversion, type: 'integer' | 'number', 
   const whole = Math.max(0, ...exclusive.map(wholeDigits));
   // A double must distinguish one more digit near an exclusive bound.
   const places = Math.max(needed + 1, Math.min(defaultPlaces, 15 - whole));
-  const isTooFine = exclusive.length > 0 && whole + places > 16;
-  if (isTooFine || needed + Math.max(...ends.map(wholeDigits)) > 300) return json.number;
-  return b.rule(numbersBetween(b, scaledEnds(bounds, places), { places }));
+  if (needed + Math.max(...ends.map(wholeDigits)) > 300) return json.number;
+  return b.rule(numbersBetween(b, scaledEnds(distinguishable(bounds, places), places), { places }));
 }
 
 /** Multiples of `step` within a schema: digit by digit by remainders, or listed; undefined if neither is possible. */
