@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { lognormal, simulateLoad } from '../../../../test/support/slot-server.ts';
-import { createConcurrencyLimit } from './concurrency-limit.ts';
+import { lognormal, seededFloats, simulateLoad } from '../../../../test/support/slot-server.ts';
+import { RefusalBudget } from '../health/refusal-budget.ts';
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts';
 
 const still = () => 0;
 const answer = { at: 0, work: 1 };
@@ -81,18 +82,70 @@ describe('createConcurrencyLimit', () => {
     expect(limit).toMatchObject({ slots: 1, maxInFlight: 1 });
   });
 
-  it('rises slowly after twenty rounds without a refusal, up to the full limit', () => {
-    const limit = createConcurrencyLimit(64, still);
-    limit.refused(0);
-    const rounds = (count: number) => {
+  describe('after refusals', () => {
+    const rounds = (limit: ConcurrencyLimit, count: number) => {
       for (let left = count * limit.maxInFlight; left > 0; left--) limit.answered(limit.sent(), answer);
     };
-    rounds(19);
-    expect(limit.maxInFlight).toBe(50);
-    rounds(1);
-    expect(limit.maxInFlight).toBe(53);
-    for (let step = 0; step < 10; step++) rounds(20);
-    expect(limit).toMatchObject({ slots: 64, maxInFlight: 72 });
+
+    it('soon rises in growing steps, up to the full limit, because they may have been sporadic', () => {
+      const limit = createConcurrencyLimit(64, still);
+      limit.refused(0);
+      const seen = [limit.maxInFlight];
+      for (let step = 0; step < 4; step++) {
+        rounds(limit, 2);
+        seen.push(limit.maxInFlight);
+      }
+      expect(seen).toEqual([50, 53, 59, 71, 72]);
+      expect(limit.slots).toBe(64);
+    });
+
+    it('rises after twenty rounds at the earliest once a raise was refused', () => {
+      let now = 0;
+      const limit = createConcurrencyLimit(64, () => now);
+      limit.refused(0);
+      rounds(limit, 2);
+      now += 1000;
+      limit.refused(50);
+      rounds(limit, 19);
+      expect(limit.maxInFlight).toBe(50);
+      rounds(limit, 1);
+      expect(limit.maxInFlight).toBe(53);
+    });
+
+    it.each([
+      { slots: null, share: 0.01, atMedian: 0.95, atWorst: 0.8 },
+      { slots: null, share: 0.03, atMedian: 0.9, atWorst: 0.75 },
+      { slots: 64, share: 0.05, atMedian: 0.95, atWorst: 0.95 },
+    ])('uses a server that refuses $share of the requests, stated $slots', (each) => {
+      const fills = Array.from({ length: 20 }, (_, seed) => {
+        const random = seededFloats(seed + 3);
+        const server = {
+          slots: () => 64,
+          serviceMs: lognormal(50, 0.2, seed),
+          isSpurious: () => random() < each.share,
+        };
+        return simulateLoad(64 * 150, server, (now) => {
+          const limit = createConcurrencyLimit(each.slots, now);
+          const budget = new RefusalBudget();
+          return {
+            ...limit,
+            get slots() {
+              return limit.slots;
+            },
+            get maxInFlight() {
+              return limit.maxInFlight;
+            },
+            answered(...args) {
+              budget.answered();
+              limit.answered(...args);
+            },
+            refused: (accepted) => void (budget.spend() || limit.refused(accepted)),
+          };
+        }).fill;
+      }).toSorted((a, b) => a - b);
+      expect(fills[10]).toBeGreaterThanOrEqual(each.atMedian);
+      expect(fills[0]).toBeGreaterThanOrEqual(each.atWorst);
+    });
   });
 
   it.each([null, 48, 64, 100])('learns what a server refuses, stated %s', (told) => {

@@ -4,8 +4,11 @@ import type { Measurement, SentRequest } from './measurement.ts';
 
 export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;
 
-/** Rounds of answers without a refusal before a raise, at most after repeated refusals, and the factor of a raise. */
-const raise = { rounds: 20, maxRounds: 320, factor: 1.05 } as const;
+/**
+ * Rounds of answers without a refusal before a raise: at first, after a refused raise, and at most after several of those.
+ * Share of the limit that a raise adds: the first, and at most after several in a row.
+ */
+const raise = { minRounds: 2, refusedRounds: 20, maxRounds: 320, minShare: 0.05, maxShare: 0.4 } as const;
 /** Duration of a burst of refusals, which together lower the limit by at most 30 %. */
 const burst = { ms: 250, leaves: 0.7 } as const;
 
@@ -21,7 +24,8 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
   let slots = stated;
   let ceiling = Number.POSITIVE_INFINITY;
   let answersBelow = 0;
-  let rounds: number = raise.rounds;
+  let rounds: number = raise.minRounds;
+  let raiseShare: number = raise.minShare;
   let wasRaised = false;
   let floor = 1;
   let isFollowing = false;
@@ -32,9 +36,12 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
   function relax(): void {
     if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < rounds * ceiling) return;
     answersBelow = 0;
-    if (wasRaised) rounds = Math.max(raise.rounds, rounds / 2);
+    if (wasRaised) {
+      rounds = Math.max(raise.minRounds, rounds / 2);
+      raiseShare = Math.min(raise.maxShare, raiseShare * 2);
+    }
     wasRaised = true;
-    ceiling = Math.ceil(ceiling * raise.factor);
+    ceiling = Math.ceil(ceiling * (1 + raiseShare));
     if (slots !== null && ceiling >= withHeadroom(slots)) ceiling = Number.POSITIVE_INFINITY;
   }
 
@@ -76,8 +83,9 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
       if (now() >= burstUntil) {
         floor = Math.max(1, Math.floor(maxInFlight() * burst.leaves));
         burstUntil = now() + burst.ms;
-        if (wasRaised) rounds = Math.min(raise.maxRounds, rounds * 2);
+        if (wasRaised) rounds = Math.min(raise.maxRounds, Math.max(raise.refusedRounds, rounds * 2));
         wasRaised = false;
+        raiseShare = raise.minShare;
       }
       ceiling = Math.max(floor, Math.min(maxInFlight(), accepted));
       answersBelow = 0;
