@@ -314,5 +314,5 @@ function requireOpen(view: BatchView): BatchView {
 }
 
 function endedMessage({ status }: Batch): string {
-  return isFinal(status) ? `The batch is ${status}.` : 'The batch is already ending.';
+  return `The batch is ${isFinal(status) ? status : 'already ending'} and can no longer be changed.`;
 }

@@ -46,9 +46,16 @@ export function modelFor(
   serves: Serves,
 ): Model {
   const model = catalog.find(name);
-  if (!model) throw modelError('model_not_found', `The model '${name}' does not exist.`);
+  if (!model)
+    throw modelError(
+      'model_not_found',
+      `The model '${name}' does not exist. GET /v1/models lists the models.`,
+    );
   if (caller.models && !caller.models.includes(model.id))
-    throw modelError('model_not_allowed', `This key may not use the model '${model.id}'.`);
+    throw modelError(
+      'model_not_allowed',
+      `This key may not use the model '${model.id}'. An administrator can allow it.`,
+    );
   if (!model.serves.includes(serves))
     throw modelError('model_not_found', `The model '${model.id}' does not serve ${servesNames[serves]}.`);
   return model;

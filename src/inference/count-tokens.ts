@@ -29,7 +29,9 @@ export function createCountPrompt(engine: Engine): CountPrompt {
     maxPerOwner: maxConcurrent / 2,
     maxWaiting,
     fullError: () =>
-      new ApiError('rate_limit_exceeded', 'Too many token counts are waiting.', { retryAfter: 1 }),
+      new ApiError('rate_limit_exceeded', 'Too many token counts are waiting. Try again soon.', {
+        retryAfter: 1,
+      }),
   });
   return async (request, orgId, signal) => {
     const bytes = textBytes(request);

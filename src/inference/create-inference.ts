@@ -201,9 +201,9 @@ export function createInference(deps: InferenceDeps): InferenceService {
         return {
           lists: admitted.pool.native.stream(op, request, engineCall),
           read(events) {
-            for (const { usage, promptTokens, delta: said } of events) {
+            for (const { usage, promptTokens, delta: text } of events) {
               meter.promptTokens ??= promptTokens;
-              meter.addText(said ?? '');
+              meter.addText(text ?? '');
               if (usage) meter.setUsage(usageOf(usage));
             }
             return events.map((event) => present(event, name));
@@ -250,12 +250,12 @@ export function createInference(deps: InferenceDeps): InferenceService {
         return {
           lists: admitted.pool.native.stream('completions', request, engineCall),
           read(events) {
-            return events.map(({ fields, delta: said, usage }): CompletionChunk => {
+            return events.map(({ fields, delta: text, usage }): CompletionChunk => {
               if (usage) {
                 meter.setUsage(usageOf(usage));
                 return { ...name, choices: [], usage };
               }
-              meter.addText(said ?? '');
+              meter.addText(text ?? '');
               return { ...name, choices: fields?.['choices'] as CompletionPiece[] };
             });
           },

@@ -133,7 +133,7 @@ describe('a lone surrogate', () => {
     const { status, text } = await api.send(`/v1/models/${'x'.repeat(199)}%F0%9F%98%80`);
     expect(status).toBe(404);
     expect((JSON.parse(text) as ErrorBody).error.message).toBe(
-      `The model '${'x'.repeat(199)}' does not exist.`,
+      `The model '${'x'.repeat(199)}' does not exist. GET /v1/models lists the models.`,
     );
   });
 });

@@ -146,7 +146,7 @@ describe('a batch of any org', () => {
     expect([status, json.error.code, json.error.message]).toEqual([
       409,
       'batch_not_changeable',
-      'The batch is completed.',
+      'The batch is completed and can no longer be changed.',
     ]);
   });
 

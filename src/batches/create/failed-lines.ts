@@ -19,11 +19,12 @@ const newline = Uint8Array.of(0x0a);
 /** @throws ApiError `batch_not_finished`, `nothing_to_retry` */
 export function requireFailures(batch: Batch): void {
   requireFinished(batch, 'its failed requests can be run again');
-  if (batch.err === 0) throw new ApiError('nothing_to_retry', 'No request of the batch failed.');
+  if (batch.err === 0)
+    throw new ApiError('nothing_to_retry', 'No request of the batch failed, so there is nothing to retry.');
 }
 
 /**
- * Failed input lines of a finished batch, in file order, as JSON Lines.
+ * Reads the failed input lines of a finished batch, in file order, as JSON Lines.
  * @param errors error lines of the batch, from the first on
  * @param codes error codes of the lines; all if absent
  * @throws ApiError `nothing_to_retry`; `not_found` if the input is gone, BlobError if it is damaged

@@ -40,7 +40,7 @@ const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
   },
   expired: { code: 'batch_expired', message: 'The batch expired before this request was answered.' },
   failed: { code: 'batch_failed', message: 'The batch failed before this request was answered.' },
-  completed: { code: 'batch_failed', message: 'This request was lost.' },
+  completed: { code: 'batch_failed', message: 'The result of this request was lost. Retry the batch.' },
 };
 
 /** As `endings`, for single requests. */

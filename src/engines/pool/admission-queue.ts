@@ -148,7 +148,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
 }
 
 function queueFull(): ApiError {
-  return new ApiError('engine_overloaded', 'Too many requests are waiting for this model.', {
+  return new ApiError('engine_overloaded', 'Too many requests are waiting for this model. Try again soon.', {
     blame: { scope: 'model', certain: true, retry: true },
     retryAfter: 5,
   });

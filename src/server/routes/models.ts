@@ -33,9 +33,13 @@ export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
       const { peers } = services;
       const model = peers.find(param);
       if (!model || !peers.serves(param) || (allowed !== null && !allowed.includes(model.id)))
-        throw new ApiError('model_not_found', `The model '${truncate(param, 200)}' does not exist.`, {
-          param: 'model',
-        });
+        throw new ApiError(
+          'model_not_found',
+          `The model '${truncate(param, 200)}' does not exist. GET /v1/models lists the models.`,
+          {
+            param: 'model',
+          },
+        );
       return json(200, presentModel(model, stateIn(services, scopes)(model)));
     },
   },

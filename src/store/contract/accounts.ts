@@ -26,8 +26,8 @@ export interface OrgStore {
   /** Orgs that are disabled, and since when. */
   disabled(): Promise<{ id: string; disabledAt: number }[]>;
   /**
-   * All budgets of orgs, and of families of keys that may spend, if only by the unfinished batches of revoked keys; or those of one org
-   * and key. With the spending in the ledger in the month of `billedAt`.
+   * Budgets with the spending in the ledger in the month of `billedAt`: of one org and key, or of all orgs and of all families of keys
+   * that may spend. A family of revoked keys may spend through its unfinished batches.
    */
   budgets(billedAt: number, only?: BudgetOwner): Promise<SpentBudget[]>;
   /** Records at `now` which budgets are used up in the month of `billedAt` (`now` if absent), and clears the others. */

@@ -24,7 +24,7 @@ export interface ConversationStore {
     expiresAt: number,
   ): Promise<StoredConversation | undefined>;
   /** Returns what its org and key store; undefined if the conversation is missing. */
-  append(said: ConversationAppend): Promise<Stored[] | undefined>;
+  append(addition: ConversationAppend): Promise<Stored[] | undefined>;
   /** Items of a conversation. The caller has checked its org. */
   items(id: string, page: ItemPage): Promise<ConversationItem[]>;
   /** Sizes of the items of a page. */

@@ -23,7 +23,7 @@ export interface ResponseStore {
    * Inserts responses and appends to conversations, all or nothing. Skips missing conversations. Returns what their
    * orgs and keys store.
    */
-  insert(responses: readonly StoredResponse[], said?: readonly ConversationAppend[]): Promise<Stored[]>;
+  insert(responses: readonly StoredResponse[], additions?: readonly ConversationAppend[]): Promise<Stored[]>;
   /** Response of the org that has not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<ResponseWithoutInput | undefined>;
   /** Id of the response that a single request makes, unless it has expired at `now`. */
@@ -35,7 +35,7 @@ export interface ResponseStore {
   /** JSON texts of input or output, likewise. */
   texts(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, string>>;
   /** Finishes a response and appends to its conversation; false without effect if it is finished or missing. */
-  finish(id: string, end: ResponseEnd, said?: ConversationAppend): Promise<boolean>;
+  finish(id: string, end: ResponseEnd, addition?: ConversationAppend): Promise<boolean>;
   /** Up to `limit` unfinished responses with an expired lease, of processes of earlier versions. */
   abandoned(now: number, limit: number): Promise<ResponseWithoutInput[]>;
   /** False if the org has no such response. */

@@ -72,7 +72,7 @@ export async function choose(
   return { chosen: [], shares: new Map(), stale: [] };
 }
 
-/** Orgs with ready chunks by model, least served first: those for a look at `each` of them, and one more, also of those with late chunks. */
+/** Orgs with ready chunks by model, least served first: enough to look at `each`, and one more, which shows that there are others. */
 async function readShares(
   q: Queries,
   { wanted, options }: ClaimInput,

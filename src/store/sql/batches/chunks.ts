@@ -111,17 +111,17 @@ export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Pro
   const again = leased.filter(({ epoch, kills }) => epoch > 1 || kills > 0);
   const lines = again.flatMap(({ batchId, lines: refs }) => refs.map(({ line }) => ({ batchId, line })));
   const recorded = await recordedLines(q, lines);
-  const left: Chunk[] = [];
-  const over: Chunk[] = [];
+  const remaining: Chunk[] = [];
+  const finished: Chunk[] = [];
   for (const chunk of leased) {
     const open = chunk.lines.filter(({ line }) => !recorded.has(lineKey({ batchId: chunk.batchId, line })));
     const est = Math.ceil((chunk.est * open.length) / chunk.lines.length);
-    if (open.length > 0) left.push({ ...chunk, lines: open, est });
-    else over.push(chunk);
+    if (open.length > 0) remaining.push({ ...chunk, lines: open, est });
+    else finished.push(chunk);
   }
-  for (const { batchId, seq } of over)
+  for (const { batchId, seq } of finished)
     await q.all("UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq = ?", [batchId, seq]);
-  return left;
+  return remaining;
 }
 
 /** Locks and returns the chunk if `worker` still holds the lease. */

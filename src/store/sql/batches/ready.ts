@@ -24,8 +24,8 @@ export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): P
 }
 
 /**
- * Names under which a claim beyond the minimums brings something: an org has a ready chunk more urgent than those already claimed,
- * or an org without claimed lines has any, or a late one.
+ * Names under which a claim beyond the minimums finds chunks: an org has a ready chunk more urgent than those already claimed, or an
+ * org without claimed lines has a ready or a late chunk.
  */
 export async function namesBeyond(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const found = new Set<string>();

@@ -47,17 +47,17 @@ export function createConversations(db: Db): ConversationStore {
       db.tx(async (q) => {
         const { id, orgId, keyId, createdAt, expiresAt, metadata } = conversation;
         await conversations.insert(q, [{ ...conversation, bytes: 0, lastSeq: 0 }]);
-        const said = { orgId, keyId, conversationId: id, items, now: createdAt, expiresAt };
+        const first = { orgId, keyId, conversationId: id, items, now: createdAt, expiresAt };
         const own = { orgId, keyId, bytes: Buffer.byteLength(metadata), responses: 1 };
-        return addStored(q, [own, ...(await appendAll(q, [said]))]);
+        return addStored(q, [own, ...(await appendAll(q, [first]))]);
       }),
 
     get: find,
     update: updateMetadata,
 
-    append: (said) =>
+    append: (addition) =>
       db.tx(async (q) => {
-        const added = await appendAll(q, [said]);
+        const added = await appendAll(q, [addition]);
         return added.length === 0 ? undefined : addStored(q, added);
       }),
 
@@ -117,9 +117,9 @@ async function removeItems(
 type Appended = Omit<ConversationAppend, 'keyId'> & { keyId: string | null };
 
 /** Appends to existing conversations, in one lock order for all processes, and returns what was added. */
-export async function appendAll(q: Queries, said: readonly Appended[]): Promise<StorageChange[]> {
+export async function appendAll(q: Queries, additions: readonly Appended[]): Promise<StorageChange[]> {
   const added: StorageChange[] = [];
-  const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
+  const inOrder = additions.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
   for (const { orgId, keyId, conversationId, items, now, expiresAt } of inOrder) {
     const there = conditions(unexpired(orgId, conversationId, now));
     const [row] = await q.all<{ last_seq: number }>(

@@ -60,8 +60,10 @@ export function createResponses(db: Db): ResponseStore {
   }
 
   return {
-    insert: (made, said = []) =>
-      db.tx(async (q) => addStored(q, [...(await insertResponses(q, made)), ...(await appendAll(q, said))])),
+    insert: (made, additions = []) =>
+      db.tx(async (q) =>
+        addStored(q, [...(await insertResponses(q, made)), ...(await appendAll(q, additions))]),
+      ),
 
     get: find,
 
@@ -95,11 +97,11 @@ export function createResponses(db: Db): ResponseStore {
     sizes: (orgId, side: ResponseSide, ids, now) => bySide(`octet_length(${side})`, orgId, ids, now),
     texts: (orgId, side: ResponseSide, ids, now) => bySide(side, orgId, ids, now),
 
-    finish: (id, end, said) =>
+    finish: (id, end, addition) =>
       db.tx(async (q) => {
         const change = await finishResponse(q, { id, end });
         if (!change) return false;
-        await addStored(q, [change, ...(await appendAll(q, said ? [said] : []))]);
+        await addStored(q, [change, ...(await appendAll(q, addition ? [addition] : []))]);
         return true;
       }),
 
