@@ -22,7 +22,10 @@ export function handleErrors(
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const methods = paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-    const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    // The path of one route may match the parameter of another.
+    const allowed = [...new Set(methods)].flatMap((method) =>
+      method === 'GET' ? ['GET', 'HEAD'] : [method],
+    );
     const error = allowed.length > 0 ? wrongMethod(request.method, allowed) : unknown(path);
     void sendInTurn(strangers, traffic.of(request), { request, reply, error });
   });
