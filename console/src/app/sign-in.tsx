@@ -46,7 +46,7 @@ export function SignIn({ end }: { end: SessionEnd }) {
         <Button kind="primary" type="submit" isBusy={signIn.isPending}>
           Sign in
         </Button>
-        <p className={css.help}>
+        <p className="quiet">
           The first start of the server printed a key. An administrator creates others. To show all orgs, sign
           in with an admin key.
         </p>

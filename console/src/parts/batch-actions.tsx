@@ -81,7 +81,7 @@ export function BatchActionsMenu({ label, isAdmin, target }: Omit<BatchActionsPr
       <Popover label="Actions" title={label}>
         {(panelId) => (
           <div className={css.menu}>
-            <p className={css.quiet}>{label}</p>
+            <p className="quiet">{label}</p>
             <ActionButtons
               kinds={allKinds}
               onChoose={(kind) => {
@@ -170,7 +170,7 @@ function ActionDialog({ isAdmin, request, onClose }: ActionDialogProps) {
             {counted(preview.data.matched, 'batch', 'batches')} chosen, {count(changes)} of them can be{' '}
             {words[request.action].past}: {counted(preview.data.requests, 'request')}.
           </p>
-          <p className={css.quiet}>{note}</p>
+          <p className="quiet">{note}</p>
         </>
       ) : preview.error ? (
         <ErrorState error={preview.error} what="The preview" onRetry={() => void preview.refetch()} />

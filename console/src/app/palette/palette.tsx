@@ -78,7 +78,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         ))}
       </div>
       {entries.length === 0 && (
-        <p role="status" className={css.none}>
+        <p role="status" className="quiet">
           {isSearching ? 'Searching …' : 'Nothing found.'}
         </p>
       )}

@@ -14,7 +14,7 @@ export function Cost({ batch: { cost, usage } }: { batch: Batch }) {
         <Money amount={cost.uncached_amount} />
       </dd>
       <dt>
-        Prompt cache <span className={css.quiet}>{percent(cached, usage.input_tokens)} of the input</span>
+        Prompt cache <span className="quiet">{percent(cached, usage.input_tokens)} of the input</span>
       </dt>
       <dd>{less(full - list)}</dd>
       <dt>Batch discount</dt>
@@ -23,8 +23,8 @@ export function Cost({ batch: { cost, usage } }: { batch: Batch }) {
       <dd className={css.total}>
         <Money amount={cost.amount} />
       </dd>
-      <dt className={css.quiet}>Tokens</dt>
-      <dd className={css.quiet}>
+      <dt className="quiet">Tokens</dt>
+      <dd className="quiet">
         {compact(usage.input_tokens)} in, {compact(usage.output_tokens)} out
       </dd>
     </dl>

@@ -9,7 +9,7 @@ export function Downloads({ batch }: { batch: Batch }) {
   const isOwn = batch.org_id === undefined || batch.org_id === session.org_id;
   const canRead = hasScope(session, 'batches:read');
   if (!isOwn || !canRead)
-    return <p className={css.quiet}>Sign in with a key of the org to download its requests and results.</p>;
+    return <p className="quiet">Sign in with a key of the org to download its requests and results.</p>;
   const { completed, failed } = batch.request_counts;
   const links = [
     hasScope(session, 'files:read') && {
@@ -35,7 +35,7 @@ export function Downloads({ batch }: { batch: Batch }) {
           <a href={href} download={name}>
             {text}
           </a>{' '}
-          <span className={css.quiet}>JSON Lines</span>
+          <span className="quiet">JSON Lines</span>
         </li>
       ))}
     </ul>

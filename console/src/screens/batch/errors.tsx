@@ -17,8 +17,8 @@ interface ErrorsProps {
 }
 
 const columns: readonly Column<Group>[] = [
-  { id: 'code', header: 'Code', width: 240, cell: ({ code }) => <code>{code}</code> },
-  { id: 'count', header: 'Requests', width: 96, align: 'end', cell: (group) => count(group.count) },
+  { id: 'code', header: 'Code', width: 190, cell: ({ code }) => <code>{code}</code> },
+  { id: 'count', header: 'Requests', width: 88, align: 'end', cell: (group) => count(group.count) },
   { id: 'example', header: 'For example', cell: ({ example }) => <span title={example}>{example}</span> },
 ];
 

@@ -44,7 +44,7 @@ function lineStats({ request_counts: { total, completed, failed }, progress, err
     { label: 'Done', value: count(completed), note: `of ${counted(total, 'request')}` },
     {
       label: 'Failed',
-      value: <span className={wrong > 0 ? css.failed : undefined}>{count(wrong)}</span>,
+      value: <span className={wrong > 0 ? 'bad' : undefined}>{count(wrong)}</span>,
       note: never > 0 ? `${count(never)} did not run` : wrong > 0 && percent(wrong, completed + wrong),
     },
     {
@@ -73,11 +73,7 @@ function timeStats(batch: Batch): Stat[] {
   if (eta === null) return [{ label: 'Expected end', value: '–', note: 'not known yet' }, deadline];
   const spare = toMs(batch.expires_at) - toMs(eta);
   const note =
-    spare < 0 ? (
-      <span className={css.failed}>{duration(-spare)} too late</span>
-    ) : (
-      `${duration(spare)} to spare`
-    );
+    spare < 0 ? <span className="bad">{duration(-spare)} too late</span> : `${duration(spare)} to spare`;
   return [{ label: 'Expected end', value: <Time at={eta} />, note }, deadline];
 }
 

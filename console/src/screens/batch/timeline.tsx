@@ -27,7 +27,7 @@ export function Timeline({ history, isOpen }: { history: BatchHistory; isOpen: b
         rowId={({ word, from }) => `${from} ${word}`}
       />
       {history.omitted_waits > 0 && (
-        <p className={css.quiet}>{count(history.omitted_waits)} shorter waits are not shown.</p>
+        <p className="quiet">{count(history.omitted_waits)} shorter waits are not shown.</p>
       )}
     </>
   );

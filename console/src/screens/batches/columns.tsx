@@ -84,7 +84,7 @@ function Failed({ request_counts: { failed }, error_summary: errors }: Batch) {
   const wrong = failed - never;
   const title = never > 0 ? `${count(never)} did not run` : undefined;
   return (
-    <span className={wrong > 0 ? css.failed : css.quiet} title={title}>
+    <span className={wrong > 0 ? 'bad' : 'quiet'} title={title}>
       {compact(wrong)}
     </span>
   );
@@ -109,14 +109,14 @@ function Ends({ batch }: { batch: Batch }) {
   const due = `Deadline ${exactTime(deadline)}`;
   if (eta === null)
     return (
-      <span title={due} className={css.quiet}>
+      <span title={due} className="quiet">
         due {relativeTime(deadline, now)}
       </span>
     );
   const spare = deadline - toMs(eta);
   const note = spare < 0 ? `${duration(-spare)} too late` : `${duration(spare)} to spare`;
   return (
-    <span title={`${due}, ${note}`} className={spare < 0 ? css.failed : undefined}>
+    <span title={`${due}, ${note}`} className={spare < 0 ? 'bad' : undefined}>
       {relativeTime(toMs(eta), now)}
     </span>
   );

@@ -98,7 +98,7 @@ function Panel({ search, set, isAdmin }: PanelProps) {
           onChange={(org) => set({ org: org || undefined })}
         />
       )}
-      <label className={css.check}>
+      <label className="check">
         <input
           type="checkbox"
           checked={isAtRisk === true}
@@ -109,7 +109,7 @@ function Panel({ search, set, isAdmin }: PanelProps) {
       <fieldset>
         <legend>Waiting</legend>
         {[undefined, 'any', ...waitingReasons].map((reason) => (
-          <label key={reason ?? ''} className={css.check}>
+          <label key={reason ?? ''} className="check">
             <input
               type="radio"
               name="waiting"
@@ -201,7 +201,7 @@ function ColumnMenu({ search, onChange, isAdmin, width }: FiltersProps) {
         columns
           .filter(({ id }) => isAdmin || id !== 'org')
           .map(({ id, header }) => (
-            <label key={id} className={css.check}>
+            <label key={id} className="check">
               <input type="checkbox" checked={shown.includes(id)} onChange={() => toggle(id)} />
               {header}
             </label>

@@ -118,7 +118,7 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
         <legend>Scopes</legend>
         <div className={css.columns}>
           {scopes.map((scope) => (
-            <label key={scope} className={css.check}>
+            <label key={scope} className="check">
               <input
                 type="checkbox"
                 checked={chosen.includes(scope)}
@@ -127,7 +127,7 @@ export function KeyForm({ keyToChange: key, orgs, org, onCreated, onClose }: Key
                 }
               />
               <span>
-                <code>{scope}</code> {scopeLabels[scope]}
+                <code className="quiet">{scope}</code> {scopeLabels[scope]}
               </span>
             </label>
           ))}

@@ -58,7 +58,7 @@ export function OrgForm({ org, onClose }: { org?: Org | undefined; onClose: () =
         </div>
       )}
       {org && (
-        <label className={css.check}>
+        <label className="check">
           <input
             type="checkbox"
             checked={isDisabled}

@@ -34,7 +34,7 @@ export function SettingsFields({ draft, onChange }: SettingsFieldsProps) {
             <option value="total">In total</option>
           </SelectField>
         </div>
-        <label className={css.check}>
+        <label className="check">
           <input
             type="checkbox"
             checked={draft.isHard}

@@ -22,7 +22,7 @@ export function BodyView({ title, turns, body, isJson, missing }: BodyViewProps)
       </div>
       <div className={css.paneBody} tabIndex={0}>
         {json === '' ? (
-          <p className={css.quiet}>{missing}</p>
+          <p className="quiet">{missing}</p>
         ) : isJson ? (
           <pre>{json}</pre>
         ) : (

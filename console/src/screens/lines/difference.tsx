@@ -16,7 +16,7 @@ export function Difference({ line, original }: { line: DetailWithTexts; original
       <p>
         Line {original.line} of <code>{original.batch_id}</code>: {outcome(original)} → {outcome(line)}
       </p>
-      {original.error && <p className={css.quiet}>{original.error.message}</p>}
+      {original.error && <p className="quiet">{original.error.message}</p>}
       {parts && (
         <pre className={css.text}>
           {parts.map(({ kind, text }, at) =>

@@ -57,7 +57,7 @@ function Detail({ line }: { line: LineDetail }) {
   const { kind, word } = lineState[line.state];
   return (
     <>
-      <dl className={css.facts}>
+      <dl className="facts">
         <Fact name="State">
           <State kind={kind}>{word}</State>
         </Fact>
@@ -83,7 +83,7 @@ function Detail({ line }: { line: LineDetail }) {
         {line.attempts !== null && <Fact name="Attempts">{count(line.attempts)}</Fact>}
       </dl>
       {line.error && (
-        <p className={css.error}>
+        <p className="alert">
           <code>{line.error.code}</code> {'message' in line.error && line.error.message}
         </p>
       )}
@@ -99,7 +99,7 @@ function Texts({ line }: { line: DetailWithTexts }) {
   const [isJson, setJson] = useState(false);
   return (
     <>
-      <label className={css.toggle}>
+      <label className="check">
         <input type="checkbox" checked={isJson} onChange={(event) => setJson(event.target.checked)} />
         Show JSON
       </label>

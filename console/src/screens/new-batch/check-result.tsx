@@ -20,7 +20,7 @@ export function CheckResult({ file, check: { report, isDone, error } }: { file: 
         </State>
       </div>
       {!isDone && <progress max={Math.max(1, file.size)} value={report.bytes} aria-label="Checked bytes" />}
-      <dl className={css.facts}>
+      <dl className="facts">
         <Fact name="Requests" value={count(report.requests)} />
         <Fact name="Endpoint" value={report.endpoint ?? '–'} />
         <Fact name="Models" value={modelsText(report)} />

@@ -37,12 +37,12 @@ export function Confirm({ parts: all, window, onWindow, isBusy, onCreate, onDisc
           </label>
         </div>
       )}
-      <dl className={css.facts}>
+      <dl className="facts">
         <div>
           <dt>Cost at most</dt>
           <dd>
             <Money amount={amount} />{' '}
-            <span className={css.quiet}>
+            <span className="quiet">
               (<Money amount={listAmount} /> without a batch)
             </span>
           </dd>
@@ -84,14 +84,12 @@ export function Confirm({ parts: all, window, onWindow, isBusy, onCreate, onDisc
 /** When the batch would be done at the measured rate, after the work before it. */
 function ExpectedEnd({ parts }: { parts: readonly UploadedPart[] }) {
   const { eta, isEarliest, tokensAhead, isAtRisk, reason } = expectedEnd(parts);
-  if (eta === null) return <span className={css.quiet}>Unknown: {reason}</span>;
+  if (eta === null) return <span className="quiet">Unknown: {reason}</span>;
   return (
     <>
       {isEarliest && 'Not before '}
       <Time at={new Date(eta).toISOString()} />{' '}
-      {tokensAhead > 0 && (
-        <span className={css.quiet}>after {compact(tokensAhead)} tokens of other batches</span>
-      )}
+      {tokensAhead > 0 && <span className="quiet">after {compact(tokensAhead)} tokens of other batches</span>}
       {isAtRisk && <State kind="warning">After the end of its window</State>}
     </>
   );

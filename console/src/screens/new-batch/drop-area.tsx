@@ -32,7 +32,7 @@ export function DropArea({ file, onFile }: { file: File | null; onFile: (file: F
         <label htmlFor={id}>
           {file ? (
             <>
-              <strong>{file.name}</strong> <span className={css.quiet}>{bytes(file.size)}</span>
+              <strong>{file.name}</strong> <span className="quiet">{bytes(file.size)}</span>
             </>
           ) : (
             <strong>Drop a JSONL file here, or choose one</strong>
@@ -44,7 +44,7 @@ export function DropArea({ file, onFile }: { file: File | null; onFile: (file: F
           accept=".jsonl,.ndjson,.json,.txt"
           onChange={(event) => onFile(event.target.files?.[0] ?? null)}
         />
-        {!file && <p className={css.quiet}>It is checked in the browser. Nothing is sent yet.</p>}
+        {!file && <p className="quiet">It is checked in the browser. Nothing is sent yet.</p>}
       </div>
       {!file && <Code label="One request on each line" text={exampleFor(models?.[0]?.id ?? 'default')} />}
     </>

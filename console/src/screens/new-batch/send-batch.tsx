@@ -99,7 +99,7 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
       {upload.isPending && (
         <div className={css.progress}>
           <progress max={file.size} value={sent} aria-label="Uploaded bytes" />
-          <span className={css.quiet}>
+          <span className="quiet">
             {bytes(Math.min(sent, file.size))} of {bytes(file.size)}
           </span>
           <Button autoFocus onClick={() => stop.current?.abort()}>
@@ -108,7 +108,7 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
         </div>
       )}
       {error && (
-        <p role="alert" className={css.error}>
+        <p role="alert" className="alert">
           {error.message}
         </p>
       )}
@@ -132,7 +132,7 @@ export function SendBatch({ file, report, onCreated }: SendBatchProps) {
             <Button kind="primary" onClick={() => upload.mutate()}>
               Upload and show the cost
             </Button>
-            <span className={css.quiet}>No batch is created yet.</span>
+            <span className="quiet">No batch is created yet.</span>
           </div>
         )
       )}

@@ -12,14 +12,14 @@ import { ModelHours } from './model-hours.tsx';
 import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
 const columns: readonly Column<Replica>[] = [
-  { ...replicaColumns.server, width: 160 },
-  { ...replicaColumns.model, width: 114 },
-  { id: 'state', header: 'State', width: 94, cell: ServerState },
-  { ...replicaColumns.slots, width: 122 },
+  { ...replicaColumns.server, width: 182 },
+  { ...replicaColumns.model, width: 110 },
+  { id: 'state', header: 'State', width: 96, cell: ServerState },
+  { ...replicaColumns.slots, width: 118 },
   capColumn,
-  { id: 'flight', header: 'In flight', width: 72, align: 'end', cell: (row) => count(row.in_flight) },
-  { id: 'slowdown', header: 'Slowdown', width: 90, align: 'end', cell: Slowdown },
-  replicaColumns.error,
+  { id: 'flight', header: 'In flight', width: 74, align: 'end', cell: (row) => count(row.in_flight) },
+  { id: 'slowdown', header: 'Slowdown', width: 92, align: 'end', cell: Slowdown },
+  { ...replicaColumns.error, width: 140 },
 ];
 const capAt = columns.indexOf(capColumn);
 

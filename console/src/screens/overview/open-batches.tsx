@@ -17,18 +17,18 @@ const columns: readonly Column<OpenBatch>[] = [
   {
     id: 'state',
     header: 'State',
-    width: 176,
+    width: 204,
     cell(batch) {
       const { kind, word } = batchState(batch);
       return <State kind={kind}>{word}</State>;
     },
   },
-  { id: 'batch', header: 'Batch', width: 176, cell: (batch) => <BatchTitle batch={batch} /> },
+  { id: 'batch', header: 'Batch', width: 172, cell: (batch) => <BatchTitle batch={batch} /> },
   { id: 'progress', header: 'Progress', width: 190, cell: (batch) => <BatchProgress batch={batch} /> },
   {
     id: 'rate',
     header: 'Per minute',
-    width: 90,
+    width: 84,
     align: 'end',
     cell: ({ progress }) => (progress.rate_per_minute === null ? '–' : count(progress.rate_per_minute)),
   },
@@ -36,11 +36,11 @@ const columns: readonly Column<OpenBatch>[] = [
   {
     id: 'eta',
     header: 'Expected end',
-    width: 112,
+    width: 104,
     align: 'end',
     cell: ({ progress }) => <Time at={progress.eta} />,
   },
-  { id: 'due', header: 'Due', width: 90, align: 'end', cell: (batch) => <Time at={batch.expires_at} /> },
+  { id: 'due', header: 'Due', width: 80, align: 'end', cell: (batch) => <Time at={batch.expires_at} /> },
 ];
 
 /** The open batches that are due first. */

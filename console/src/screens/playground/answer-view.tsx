@@ -35,7 +35,7 @@ export function AnswerView({ run, cost, onContinue }: AnswerViewProps) {
     <div className={css.answer}>
       <p className={css.answerHead} role="status">
         <State kind={kind}>{word}</State>
-        {answer.stop !== null && <span className={css.quiet}>ended by {answer.stop}</span>}
+        {answer.stop !== null && <span className="quiet">ended by {answer.stop}</span>}
       </p>
       {error && <Failure error={error} requestId={run.requestId} />}
       {answer.reasoning !== '' && (
@@ -69,7 +69,7 @@ export function AnswerView({ run, cost, onContinue }: AnswerViewProps) {
       ))}
       {run.status !== 'failed' && <Stats stats={measures(run, cost)} />}
       {run.requestId !== null && !error && (
-        <p className={css.quiet}>
+        <p className="quiet">
           Request <code>{run.requestId}</code>
         </p>
       )}
@@ -80,11 +80,11 @@ export function AnswerView({ run, cost, onContinue }: AnswerViewProps) {
 function Failure({ error, requestId }: { error: Error; requestId: string | null }) {
   const advice = adviceFor(error);
   return (
-    <div role="alert" className={css.failure}>
+    <div role="alert" className="alert">
       <p>{error.message}</p>
       {advice !== undefined && <p>{advice}</p>}
       {error instanceof ApiFailure && (
-        <p className={css.quiet}>
+        <p className="quiet">
           {error.status > 0 && `Status ${error.status}, `}code <code>{error.code}</code>
           {requestId !== null && (
             <>

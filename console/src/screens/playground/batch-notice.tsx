@@ -13,7 +13,7 @@ export function BatchNotice({ batch, error }: BatchNoticeProps) {
   return (
     <div role="status" className={css.notice}>
       {error ? (
-        <div className={css.failure}>
+        <div className="alert">
           <p>{error.message}</p>
           <p>{adviceFor(error)}</p>
         </div>
