@@ -4,7 +4,6 @@ import { formatExactDuration } from '../base/duration.ts';
 export interface BatchWindow {
   /** Time from the creation of a batch to its expiry, in milliseconds. */
   ms: number;
-  /** Factor on the prices of the models. */
   priceFactor: number;
 }
 

@@ -90,7 +90,6 @@ export const errorCatalog = {
 /** Origin of a failure, which decides what pauses: only the request, the replica, all replicas of the model, or the upstream account. */
 export type BlameScope = 'request' | 'replica' | 'model' | 'account';
 
-/** Attribution of a failure. */
 export interface Blame {
   scope: BlameScope;
   /** False if other requests must show the origin: a 502 or reset can be due to the server or the request. */

@@ -31,7 +31,6 @@ export function parseHours(text: string): Omit<Hours, 'share'> | undefined {
   return from === to || !isZone(zone) ? undefined : { from, to, zone };
 }
 
-/** Inverse of `parseHours`. */
 export function formatHours({ from, to, zone }: Hours): string {
   const time = (minutes: number) =>
     `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;

@@ -1,6 +1,5 @@
 import { isLoopback } from '../base/loopback.ts';
 
-/** Source of a GGUF file. */
 export type ModelSource =
   | { kind: 'path'; path: string }
   | { kind: 'url'; url: string }

@@ -98,7 +98,6 @@ export type KeyOrg = Pick<Org, 'limits' | 'weight' | 'disabledAt'>;
 
 export const weights = { min: 1, max: 1_000 } as const;
 
-/** Settings of an org to change. */
 export interface OrgChanges {
   name?: string;
   /** Null removes the budget. */
@@ -109,7 +108,6 @@ export interface OrgChanges {
   disabled?: boolean;
 }
 
-/** Settings of a key to change. */
 export interface KeyChanges {
   name?: string;
   scopes?: KeyScope[];

@@ -67,7 +67,6 @@ export function queueLimits(
   });
 }
 
-/** True where the new batch fits. */
 export function fits({ limit, used, adds }: QueueLimit): boolean {
   return used + adds <= limit;
 }

@@ -36,7 +36,6 @@ export function toWaiting(cause: WaitingCause): Waiting {
   return { reason: toReason(cause), message: withUpstreamMessage(message, upstreamMessage), since };
 }
 
-/** Appends the upstream's message. */
 export function withUpstreamMessage(message: string, upstreamMessage: string | undefined): string {
   return upstreamMessage ? `${message} It says: ${upstreamMessage}` : message;
 }

@@ -96,7 +96,7 @@ export interface Pool extends Engine {
   /** Discovered limits of servers that do not report their slots; undefined where all report them. */
   readonly discovered: DiscoveredSlots | undefined;
   /** Servers that this process found unavailable; undefined if there are none. */
-  readonly closedServers: OpenBreakers | undefined;
+  readonly openBreakers: OpenBreakers | undefined;
   /** Applies the load and the findings of other processes; null where no other process uses the servers. */
   share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Sends no new requests to replicas that an operator drains. @param isDrained of a replica's name, also of later ones */

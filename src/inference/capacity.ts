@@ -67,7 +67,7 @@ export function createCapacity(models: ServedModels): Capacity {
     yieldsTo: (modelId) => (pool(modelId)?.linesGiveWay ? (admission(modelId)?.interactive ?? 0) : null),
     sharedModels: () => models.shared,
     discoveredSlots: (modelId) => pool(modelId)?.discovered,
-    openBreakers: (modelId) => pool(modelId)?.closedServers,
+    openBreakers: (modelId) => pool(modelId)?.openBreakers,
     setAtRisk(modelIds) {
       for (const [id, served] of models.all()) served.admission.setAtRisk(modelIds.has(id));
     },

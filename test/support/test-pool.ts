@@ -29,7 +29,7 @@ export function createStatelessPool(engine: Engine): Pool {
     replicas: [],
     isShared: false,
     discovered: undefined,
-    closedServers: undefined,
+    openBreakers: undefined,
   };
   return {
     ...engine,

@@ -83,7 +83,6 @@ export class ClaimDemand {
     this.#dry.clear();
   }
 
-  /** Counts a result. */
   answered(model: string): void {
     const rate = this.#rates.get(model);
     if (rate) rate.answered++;

@@ -54,7 +54,6 @@ export class BatchEventStreams {
     }
   }
 
-  /** Ends all streams. */
   stop(): void {
     this.#stopped = true;
     for (const [batchId, followed] of this.#followed) this.#fail(batchId, followed, shuttingDown());

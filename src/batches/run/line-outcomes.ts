@@ -28,7 +28,6 @@ export interface SentLine {
   correctCharge: (tokens: number) => void;
 }
 
-/** Attempt under way. */
 export interface BegunAttempt {
   /** Monotonic milliseconds. */
   sentAt: number;

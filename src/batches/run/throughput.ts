@@ -23,7 +23,6 @@ export class Throughput {
     this.#clock = clock;
   }
 
-  /** Counts a line that is sent. */
   sent(model: string): void {
     const measure = this.#models.get(model) ?? { inFlight: 0, at: 0, busyMs: 0, tokens: 0 };
     this.#models.set(model, measure);

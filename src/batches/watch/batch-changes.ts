@@ -101,7 +101,6 @@ export class BatchChanges {
     this.#floor = ++this.#sequence;
   }
 
-  /** Ends all readers. */
   stop(): void {
     this.#stopped = true;
     this.#next.reject(shuttingDown());

@@ -101,7 +101,7 @@ describe('createPool', () => {
     let leases: SlotLease[] = [];
     return () => {
       for (const [at, each] of pools.entries()) {
-        const { closedServers: openBreakers } = each;
+        const { openBreakers } = each;
         const ask = { limit: 8, wants: 0, inFlight: 0, ...(openBreakers && { openBreakers }) };
         const renewed = leaseSlots(leases, `p${at}`, ask, clock.monotonic());
         leases = renewed.leases;
@@ -123,18 +123,18 @@ describe('createPool', () => {
     mine.open[0]!.fail(failure);
     await line;
     tell();
-    expect([own.closedServers?.['gpu-0']?.cause.code, other.waiting?.code]).toEqual([
+    expect([own.openBreakers?.['gpu-0']?.cause.code, other.waiting?.code]).toEqual([
       failure.code,
       failure.code,
     ]);
     // Limits reported by peers are not published as discovered.
-    expect(other.closedServers).toBeUndefined();
+    expect(other.openBreakers).toBeUndefined();
     expect(await settled(other.generate(chatRequest(), { ...forever, priority: 'batch' }))).toBe(
       failure.code,
     );
     expect(theirs.asked).toBe(0);
     // The one that found it tries it first.
-    await clock.advance(own.closedServers!['gpu-0']!.ms);
+    await clock.advance(own.openBreakers!['gpu-0']!.ms);
     expect(own.replicas[0]!.health).not.toBe('open');
     expect(other.replicas[0]!.health).toBe('open');
     await clock.advance(2_000);
@@ -191,9 +191,8 @@ describe('createPool', () => {
       await turn();
       mine.open[0]?.fail(error);
       await lost;
-      if (error === failure)
-        expect([own.waiting?.code, own.closedServers]).toEqual([failure.code, undefined]);
-      await clock.advance(own.closedServers?.['gpu-0']?.ms ?? 3_600_000);
+      if (error === failure) expect([own.waiting?.code, own.openBreakers]).toEqual([failure.code, undefined]);
+      await clock.advance(own.openBreakers?.['gpu-0']?.ms ?? 3_600_000);
     }
   });
 

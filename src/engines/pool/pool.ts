@@ -137,7 +137,7 @@ export function createPool({
         ),
       );
     },
-    get closedServers() {
+    get openBreakers() {
       const closed = replicas.flatMap(({ name, openForPeers }) =>
         openForPeers ? [[name, openForPeers] as const] : [],
       );

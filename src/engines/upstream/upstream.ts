@@ -55,7 +55,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     now: clock.now(),
     secrets,
     failures: prober.profile.traits.failures,
-    note: operatorLog.refusal,
+    logMessage: operatorLog.refusal,
   });
 
   const prober: Prober = createProber({

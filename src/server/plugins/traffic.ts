@@ -177,7 +177,6 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     /** Resolves when no request is in flight. */
     idle: (): Promise<void> =>
       inFlight.length === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve)),
-    /** Aborts all requests in flight. */
     abort() {
       const reason = shuttingDown();
       for (const tracked of inFlight.slice()) {

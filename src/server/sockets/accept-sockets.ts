@@ -41,7 +41,6 @@ export function isForSocket(
 }
 
 interface SocketDeps {
-  /** Paths that `socketPaths` found. */
   paths: ReadonlyMap<string, Surface | undefined>;
   ids: Ids;
   requestLog: Pick<RequestLog, 'write'>;

@@ -25,7 +25,6 @@ export interface ActionStore {
   advance(worker: string, id: string, progress: ActionProgress, leaseUntil: number): Promise<boolean>;
   /** Lets other processes continue the actions that `worker` holds. */
   release(worker: string): Promise<void>;
-  /** Ends a running action. */
   end(id: string, status: 'completed' | 'cancelled', now: number): Promise<void>;
   /** Removes actions that ended before this time. */
   removeEnded(before: number): Promise<void>;

@@ -16,9 +16,7 @@ export interface ClaimOptions {
   suspects: SuspectAllowance;
   /** Ids of orgs and families of keys whose batches to skip, because of their budgets. */
   exhausted?: readonly string[];
-  /** Batches to skip. */
   except?: string[];
-  /** The only batches to claim from. */
   only?: string[];
 }
 

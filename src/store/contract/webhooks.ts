@@ -24,7 +24,6 @@ export interface AttemptOutcome {
   error: string | null;
   /** Delay of the next attempt, for `pending`. */
   retryInMs?: number;
-  /** Reason to disable the webhook. */
   disable?: string;
 }
 

@@ -37,7 +37,6 @@ import { createWorkers } from './workers/workers.ts';
 /** Operations of a store, without opening and closing. */
 export type StoreOperations = Omit<Store, keyof Service>;
 
-/** All store operations on an open database. */
 export function createSqlStore(db: Db): StoreOperations {
   return {
     installation: createInstallation(db),

@@ -32,7 +32,6 @@ export interface Table<T, Read = T> {
   ) => Promise<Read[]>;
   /** @param tail SQL after VALUES */
   insert: (q: Queries, rows: readonly T[], tail?: string, params?: readonly Value[]) => Promise<object[]>;
-  /** Returns the updated rows. */
   update: (q: Queries, set: Changes<T>, where: Where) => Promise<Read[]>;
   /** Updates rows without reading them, since they may be damaged. Returns their number. */
   change: (q: Queries, set: Changes<T>, where: Where) => Promise<number>;

@@ -18,7 +18,7 @@ const options = {
   repairs: new Set(),
   usageOf: usageReader(undefined),
   finishes: undefined,
-  context: { now: 0, secrets: [], note() {} },
+  context: { now: 0, secrets: [], logMessage() {} },
   finish() {},
   expectEnd() {},
 };

@@ -7,7 +7,7 @@ import { createdOf, type ReadOptions } from './chat-response.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { filteredChoices } from './given-choices.ts';
 import { parseObject, throwIfError, unusable } from '../connection/parse-body.ts';
-import { readEach } from './sse-events.ts';
+import { readEvents } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { checkedUsage } from './usage.ts';
 import { count } from './usage-figures.ts';
@@ -113,7 +113,7 @@ export async function* readChunks<Piece extends AnyPiece>(
   }
 
   try {
-    for await (const chunks of readEach(bytes, readChunk, () => hasEnded)) yield chunks;
+    for await (const chunks of readEvents(bytes, readChunk, () => hasEnded)) yield chunks;
   } catch (error) {
     if (!isDisconnect(error) || !isComplete()) throw error;
   }

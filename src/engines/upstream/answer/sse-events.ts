@@ -6,7 +6,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
  * @param read converts an event; null skips it
  * @param isOver checked after each event; true ends the reading
  */
-export async function* readEach<T>(
+export async function* readEvents<T>(
   bytes: AsyncIterable<Uint8Array>,
   read: (event: EventSourceMessage) => T | null,
   isOver: () => boolean,

@@ -28,7 +28,6 @@ type Part = ChoiceRequest<CompletionsRequest>;
 
 const path = '/completions';
 
-/** Raw completions of a server. */
 export function createCompletionCalls(client: JsonClient, prober: Pick<Prober, 'profile'>) {
   const bodyOf = ({ body }: Part, stream: boolean, server: ServerProfile, call: EngineCall) =>
     Buffer.from(

@@ -41,7 +41,6 @@ function withoutParts(text: string, secret: string): string {
   for (let at = 0; at + size <= hidden.length; at++) parts.add(hidden.slice(at, at + size));
   const plain = lowerAscii(text);
   let result = '';
-  /** End of the last match. */
   let end = 0;
   for (let at = 0; at + size <= plain.length; at++) {
     if (!parts.has(plain.slice(at, at + size))) continue;

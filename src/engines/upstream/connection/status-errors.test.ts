@@ -31,7 +31,10 @@ it.each([
   ['prompt is too long: 200000 tokens > 128000 maximum'],
 ])('recognises a prompt that does not fit: %s', (message) => {
   const text = JSON.stringify({ error: { message } });
-  const error = errorForStatus({ status: 400, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
+  const error = errorForStatus(
+    { status: 400, headers: {}, text },
+    { now: 0, secrets: [], logMessage: () => {} },
+  );
   expect(error.code).toBe('context_length_exceeded');
   expect(error.message).toContain(message.slice(0, 30));
 });
@@ -39,7 +42,7 @@ it.each([
 it('blames the request for output that llama-server cannot parse', () => {
   const message = 'The model produced output that does not match the expected peg-native format';
   const text = JSON.stringify({ error: { code: 500, message, type: 'server_error' } });
-  const context = { now: 0, secrets: [], note: () => {}, failures: llamaServer.failures };
+  const context = { now: 0, secrets: [], logMessage: () => {}, failures: llamaServer.failures };
   const error = errorForStatus({ status: 500, headers: {}, text }, context);
   expect(error).toMatchObject({ code: 'request_refused', message: expect.stringContaining(message) });
 });
@@ -47,7 +50,7 @@ it('blames the request for output that llama-server cannot parse', () => {
 it('does not mistake every 404 for a missing model', () => {
   const error = errorForStatus(
     { status: 404, headers: {}, text: 'Not Found' },
-    { now: 0, secrets: [], note: () => {} },
+    { now: 0, secrets: [], logMessage: () => {} },
   );
   expect(error.code).toBe('upstream_error');
 });
@@ -55,7 +58,7 @@ it('does not mistake every 404 for a missing model', () => {
 it('does not mistake every missing chat model for a server that only embeds', () => {
   const error = (message: string) => {
     const text = JSON.stringify({ error: { message } });
-    return errorForStatus({ status: 500, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
+    return errorForStatus({ status: 500, headers: {}, text }, { now: 0, secrets: [], logMessage: () => {} });
   };
   for (const lack of ['chat templates', 'completions with tools'])
     expect(error(`This server does not support ${lack}`).code).toBe('upstream_error');
@@ -68,7 +71,10 @@ it.each([
   ['Something that does not match the expected peg-native format', false],
 ])('blames the request for an answer that its server could not read: %s', (message, isOfRequest) => {
   const text = JSON.stringify({ error: { code: 500, message, type: 'server_error' } });
-  const error = errorForStatus({ status: 500, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
+  const error = errorForStatus(
+    { status: 500, headers: {}, text },
+    { now: 0, secrets: [], logMessage: () => {} },
+  );
   expect(error.blame.scope).toBe(isOfRequest ? 'request' : 'replica');
   expect([error.code, error.message.includes(message)]).toEqual(
     isOfRequest ? ['invalid_upstream_response', true] : ['upstream_error', false],
@@ -81,8 +87,8 @@ describe('messages of a server that are passed on', () => {
   const answered = (status: number) => {
     const noted: [number, string][] = [];
     const text = JSON.stringify({ error: { message: words } });
-    const note = (...each: [number, string]) => void noted.push(each);
-    const { message } = errorForStatus({ status, headers: {}, text }, { now: 0, secrets: [key], note });
+    const logMessage = (...each: [number, string]) => void noted.push(each);
+    const { message } = errorForStatus({ status, headers: {}, text }, { now: 0, secrets: [key], logMessage });
     return { message, noted };
   };
   const clean = 'top_p is wrong, says [removed]**** at [path]';

@@ -13,29 +13,29 @@ export interface RefusalContext {
   /** Rules for failures that this kind of server reports in its own way. */
   failures?: readonly FailureRule[] | undefined;
   /** Logs a scrubbed message that no client sees. */
-  note: (status: number, words: string) => void;
+  logMessage: (status: number, scrubbed: string) => void;
 }
 
 /** Error for a status other than 2xx (F18 to F22). The upstream's message is shown only where the request is at fault. */
 export function errorForStatus(
   { status: given, headers, text }: { status: number; headers: IncomingHttpHeaders; text: string },
-  { now, secrets, failures, note }: RefusalContext,
+  { now, secrets, failures, logMessage }: RefusalContext,
 ): ApiError {
   const reported = readError(text);
   const status = effectiveStatus({ ...reported, status: given }, failures);
-  const words = scrub(reported.message, secrets);
+  const scrubbed = scrub(reported.message, secrets);
   const missed = guaranteeErrors.find((code) => status >= 500 && code === reported.code);
-  if (missed) return new ApiError(missed, words);
+  if (missed) return new ApiError(missed, scrubbed);
   const requestError =
     status >= 500 ? requestErrors.find(([pattern]) => pattern.test(reported.message))?.[1] : undefined;
   // llama-server reports template errors with either status.
   const refusal = status >= 500 || requestStatuses.has(status) ? systemRefusal(reported.message) : undefined;
   const isShown = requestError !== undefined || refusal !== undefined || requestStatuses.has(status);
-  if (!isShown) note(status, words);
-  const tail = `(status ${status})${isShown && words ? `: ${words}` : '.'}`;
+  if (!isShown) logMessage(status, scrubbed);
+  const tail = `(status ${status})${isShown && scrubbed ? `: ${scrubbed}` : '.'}`;
   if (requestError) return requestError(tail);
   if (refusal) return new SystemPlacementError(tail, refusal === 'everywhere');
-  const own = !isShown && words !== '' && { upstreamMessage: words };
+  const own = !isShown && scrubbed !== '' && { upstreamMessage: scrubbed };
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {

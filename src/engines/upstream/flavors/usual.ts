@@ -3,7 +3,6 @@ import type { CompletionAbility, FlavorTraits } from './traits.ts';
 /** The older name, which every server knows. */
 export const maxTokens = { max_completion_tokens: 'max_tokens' };
 
-/** Traits of most servers. */
 export const usual: FlavorTraits = {
   auth: { header: 'authorization', scheme: 'Bearer ' },
   jsonSchema: 'native',

@@ -42,7 +42,7 @@ export function createJobEngine(options: JobEngineOptions): Engine {
     now: clock.now(),
     secrets: [],
     failures: prober.profile.traits.failures,
-    note: operatorLog.refusal,
+    logMessage: operatorLog.refusal,
   });
 
   const prober = createProber({

@@ -5,7 +5,7 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { EngineCall, NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
-import { readEach } from '../answer/sse-events.ts';
+import { readEvents } from '../answer/sse-events.ts';
 import { checkedUsage, type UsageOptions } from '../answer/usage.ts';
 import { createCompletionCalls } from '../completions/completion-calls.ts';
 import type { JsonClient } from '../connection/json-client.ts';
@@ -79,7 +79,7 @@ export function createNativeCalls(client: JsonClient, prober: Pick<Prober, 'prof
         }
         return event;
       }
-      yield* readEach(chunks, read, () => isOver);
+      yield* readEvents(chunks, read, () => isOver);
       if (!isOver) throw unusable('ended early');
     },
   };

@@ -21,8 +21,6 @@ export interface NativeFormat {
 
 /** An event before its usage is checked. */
 export interface UncountedEvent extends NativeEvent {
-  /** Usage in the first event. */
   startUsage?: Fields;
-  /** Usage in the last event. */
   endUsage?: Fields;
 }

@@ -8,7 +8,7 @@ it.each(['network_error', 'abort'])('rejects a message that its server aborted: 
   expect(() => nativeMessages.read({ content, stop_reason: reason })).toThrow(
     expect.objectContaining(broken),
   );
-  const read = nativeMessages.createReader({ now: 0, secrets: [], note() {} });
+  const read = nativeMessages.createReader({ now: 0, secrets: [], logMessage() {} });
   const data = JSON.stringify({ type: 'message_delta', delta: { stop_reason: reason }, usage: {} });
   expect(() => read({ event: 'message_delta', data, id: undefined })).toThrow(
     expect.objectContaining(broken),

@@ -3,7 +3,6 @@ import type { Queries } from '../../db.ts';
 import { unpackLines } from '../rows.ts';
 import { paddedSlices, typedTuples } from '../statement.ts';
 
-/** Keys of the lines that have a result. */
 export async function recordedLines(
   q: Queries,
   lines: readonly { batchId: string; line: number }[],

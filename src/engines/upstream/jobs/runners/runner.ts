@@ -33,7 +33,6 @@ export interface JobRunner {
   stateOf(job: StartedJob): Promise<JobState>;
   /** Stops a job, if it still runs. */
   cancel(job: StartedJob): Promise<void>;
-  /** End of the job's log. */
   logOf(job: StartedJob): Promise<string>;
   /** @throws ApiError if the runner takes no jobs at present */
   check(signal: AbortSignal): Promise<void>;
