@@ -74,14 +74,11 @@ export class Dispatcher {
   }
 
   #sendNext(model: string): boolean {
-    const { work, demand, capacity, catalog, controls, budgets } = this.#deps;
+    const { work, demand, capacity, catalog, budgets } = this.#deps;
     const times = this.#deps.fairness.of(model);
     const prefixes = this.#deps.affinity.snapshot(model);
     const warmup = capacity.prefixCache(model) === 'shared' ? this.#deps.warmup : noWarmup;
-    const fallbacks = capacity.activeFallbacks(model);
-    const isPriced = ({ priced }: RunningBatch) =>
-      fallbacks.length === 0 || priced.some((name) => fallbacks.includes(catalog.idOf(name)));
-    const mayRun = (batch: RunningBatch) => controls.pausing(batch.orgId, model) === null && isPriced(batch);
+    const mayRun = this.#permits(model);
     const next = () => nextChunk(work.chunks, model, times, warmup, prefixes, mayRun);
     const found = next() ?? (work.unpark(model) ? next() : undefined);
     if (!found) return false;
@@ -106,6 +103,15 @@ export class Dispatcher {
     this.#deps.affinity.sent(model, prefix);
     this.#start(line, correctCharge);
     return true;
+  }
+
+  /** Returns the test whether a batch may run: its org is not paused and, while fallbacks answer, it froze the price of one. */
+  #permits(model: string): (batch: RunningBatch) => boolean {
+    const { capacity, catalog, controls } = this.#deps;
+    const fallbacks = capacity.activeFallbacks(model);
+    const hasPrice = ({ priced }: RunningBatch) =>
+      fallbacks.length === 0 || priced.some((name) => fallbacks.includes(catalog.idOf(name)));
+    return (batch) => controls.pausing(batch.orgId, model) === null && hasPrice(batch);
   }
 
   /** Sends all lines of a chunk at once, whatever room batches have. */
