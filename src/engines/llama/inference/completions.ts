@@ -106,12 +106,7 @@ export function createCompleter(
     const firstSeed = requestSeed(request, random);
 
     async function answerOnce(prompt: RawPrompt, at: number, lease: SequenceLease): Promise<Made> {
-      const write = logprobsWriter();
-      const emit = (text: string, tokens: readonly ScoredToken[], ending = open, delta = text) => {
-        if (!call.onDelta) return;
-        const piece = { index: at, text, logprobs: isAsked && tokens.length > 0 ? write(tokens) : null };
-        call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, delta });
-      };
+      const emit = createEmitter(at, isAsked, call.onDelta);
       const tokens: ScoredToken[] = [];
       const answer = createAnswerText({
         family: null,
@@ -178,6 +173,16 @@ export function createCompleter(
         0,
       ),
     };
+  };
+}
+
+/** Returns a function that streams the pieces of one answer; it does nothing without a stream. */
+function createEmitter(index: number, hasLogprobs: boolean, onDelta: Call['onDelta']) {
+  const write = logprobsWriter();
+  return (text: string, tokens: readonly ScoredToken[], ending = open, delta = text): void => {
+    if (!onDelta) return;
+    const logprobs = hasLogprobs && tokens.length > 0 ? write(tokens) : null;
+    onDelta({ fields: { choices: [{ index, text, logprobs, ...ending }] }, delta });
   };
 }
 
