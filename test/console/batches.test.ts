@@ -230,7 +230,7 @@ function batchTests(chromium: Browser): void {
       await page.getByText('The batch is paused until it is resumed.').waitFor();
       await act('Cancel', 'Cancel 1 batch');
       await page.getByText('Cancelled').first().waitFor();
-      await page.getByRole('tab', { name: 'Python' }).click();
+      await page.getByRole('button', { name: 'Python' }).click();
       await page.getByText(`client.batches.retrieve("${id}")`).waitFor();
       await close();
     });

@@ -19,3 +19,13 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
     </dl>
   );
 }
+
+/** One fact of a list whose facts stand beside each other. */
+export function NamedFact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import type { Batch } from '../../api/batches.ts';
 import { batchName } from '../../parts/batch-name.ts';
+import { NamedFact } from '../../parts/facts.tsx';
 import css from './batch.module.css';
 
 /** Members of the metadata that are shown. */
@@ -11,35 +11,26 @@ const maxMembers = 12;
 export function About({ batch }: { batch: Batch }) {
   return (
     <dl className={css.about}>
-      <Fact name="Model">{batch.model ?? 'several'}</Fact>
-      <Fact name="Endpoint">{batch.endpoint}</Fact>
-      {batch.org && <Fact name="Org">{batch.org}</Fact>}
-      <Fact name="Priority">{batch.priority}</Fact>
+      <NamedFact name="Model">{batch.model ?? 'several'}</NamedFact>
+      <NamedFact name="Endpoint">{batch.endpoint}</NamedFact>
+      {batch.org && <NamedFact name="Org">{batch.org}</NamedFact>}
+      <NamedFact name="Priority">{batch.priority}</NamedFact>
       {batch.retry_of && (
-        <Fact name="Retry of">
+        <NamedFact name="Retry of">
           <Link to="/batches/$batchId" params={{ batchId: batch.retry_of }}>
             <code>{batch.retry_of}</code>
           </Link>
-        </Fact>
+        </NamedFact>
       )}
-      <Fact name="ID">
+      <NamedFact name="ID">
         <code>{batch.id}</code>
-      </Fact>
+      </NamedFact>
       {membersOf(batch).map(([name, value]) => (
-        <Fact key={name} name={name}>
+        <NamedFact key={name} name={name}>
           {value}
-        </Fact>
+        </NamedFact>
       ))}
     </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { serverUrl } from '../../api/base.ts';
 import { Code } from '../../parts/code.tsx';
+import { Segments } from '../../parts/segments.tsx';
 import css from './batch.module.css';
 
 const languages = ['curl', 'Python', 'JavaScript'] as const;
@@ -10,33 +11,16 @@ type Language = (typeof languages)[number];
 export function AsCode({ id }: { id: string }) {
   const [language, setLanguage] = useState<Language>('curl');
   return (
-    <div>
-      <div role="tablist" aria-label="Language" className={css.tabs}>
-        {languages.map((each) => (
-          <button
-            key={each}
-            type="button"
-            role="tab"
-            id={`code-${each}`}
-            aria-selected={each === language}
-            aria-controls="code"
-            tabIndex={each === language ? 0 : -1}
-            onClick={() => setLanguage(each)}
-            onKeyDown={({ key, currentTarget }) => {
-              const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0;
-              if (step === 0) return;
-              const next = languages.at((languages.indexOf(each) + step) % languages.length)!;
-              setLanguage(next);
-              currentTarget.parentElement?.querySelector<HTMLElement>(`#code-${next}`)?.focus();
-            }}
-          >
-            {each}
-          </button>
-        ))}
-      </div>
-      <div role="tabpanel" id="code" aria-labelledby={`code-${language}`}>
-        <Code label="State and results" text={codeFor(language, id, serverUrl())} />
-      </div>
+    <div className={css.head}>
+      <Segments
+        label="Language"
+        segments={languages.map((label) => ({
+          label,
+          isOn: label === language,
+          onChoose: () => setLanguage(label),
+        }))}
+      />
+      <Code label="State and results" text={codeFor(language, id, serverUrl())} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { ErrorState } from '../../parts/error-state.tsx';
 import { count } from '../../parts/format.ts';
@@ -9,6 +9,7 @@ import { State } from '../../parts/state.tsx';
 import { Time } from '../../parts/time.tsx';
 import { BodyView } from './body-view.tsx';
 import { Difference } from './difference.tsx';
+import { NamedFact } from '../../parts/facts.tsx';
 import css from './lines.module.css';
 import { lineState, took } from './line-state.ts';
 import { type DetailWithTexts, hasTexts, type LineDetail, lineQuery, type LinesOf } from './queries.ts';
@@ -58,29 +59,29 @@ function Detail({ line }: { line: LineDetail }) {
   return (
     <>
       <dl className="facts">
-        <Fact name="State">
+        <NamedFact name="State">
           <State kind={kind}>{word}</State>
-        </Fact>
-        <Fact name="custom_id">
+        </NamedFact>
+        <NamedFact name="custom_id">
           <code>{line.custom_id ?? '–'}</code>
-        </Fact>
-        <Fact name="Model">{line.model ?? '–'}</Fact>
+        </NamedFact>
+        <NamedFact name="Model">{line.model ?? '–'}</NamedFact>
         {line.usage && (
-          <Fact name="Tokens">
+          <NamedFact name="Tokens">
             {count(line.usage.input_tokens)} in, {count(line.usage.output_tokens)} out
-          </Fact>
+          </NamedFact>
         )}
-        <Fact name="Cost">
+        <NamedFact name="Cost">
           <Money amount={line.cost?.amount} />
-        </Fact>
-        {line.duration_ms !== null && <Fact name="Took">{took(line.duration_ms)}</Fact>}
+        </NamedFact>
+        {line.duration_ms !== null && <NamedFact name="Took">{took(line.duration_ms)}</NamedFact>}
         {line.finished_at !== null && (
-          <Fact name="Finished">
+          <NamedFact name="Finished">
             <Time at={line.finished_at} />
-          </Fact>
+          </NamedFact>
         )}
-        {'server' in line && <Fact name="Server">{line.server ?? '–'}</Fact>}
-        {line.attempts !== null && <Fact name="Attempts">{count(line.attempts)}</Fact>}
+        {'server' in line && <NamedFact name="Server">{line.server ?? '–'}</NamedFact>}
+        {line.attempts !== null && <NamedFact name="Attempts">{count(line.attempts)}</NamedFact>}
       </dl>
       {line.error && (
         <p className="alert">
@@ -120,15 +121,6 @@ function Texts({ line }: { line: DetailWithTexts }) {
         />
       </div>
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

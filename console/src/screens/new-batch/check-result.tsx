@@ -4,7 +4,11 @@ import { modelsQuery } from '../../api/models.ts';
 import { compact, count } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
 import { bytes } from '../../parts/bytes.ts';
+import type { Column } from '../../parts/column.ts';
+import { Table } from '../../parts/table.tsx';
+import type { Fault } from '../../../../src/core/errors.ts';
 import type { CheckReport } from './check-input.ts';
+import { NamedFact } from '../../parts/facts.tsx';
 import css from './new-batch.module.css';
 import type { Check } from './use-check.ts';
 
@@ -21,15 +25,14 @@ export function CheckResult({ file, check: { report, isDone, error } }: { file: 
       </div>
       {!isDone && <progress max={Math.max(1, file.size)} value={report.bytes} aria-label="Checked bytes" />}
       <dl className="facts">
-        <Fact name="Requests" value={count(report.requests)} />
-        <Fact name="Endpoint" value={report.endpoint ?? '–'} />
-        <Fact name="Models" value={modelsText(report)} />
-        <Fact name="Estimated tokens" value={compact(report.tokens)} />
+        <NamedFact name="Requests">{count(report.requests)}</NamedFact>
+        <NamedFact name="Endpoint">{report.endpoint ?? '–'}</NamedFact>
+        <NamedFact name="Models">{modelsText(report)}</NamedFact>
+        <NamedFact name="Estimated tokens">{compact(report.tokens)}</NamedFact>
         {report.parts.length > 1 && (
-          <Fact
-            name="Batches"
-            value={`${report.parts.length}, because a batch has at most 10,000 requests and 32 MB`}
-          />
+          <NamedFact name="Batches">
+            {report.parts.length}, because a batch has at most 10,000 requests and 32 MB
+          </NamedFact>
         )}
       </dl>
       {isDone && <UnknownModels names={Object.keys(report.models)} />}
@@ -65,15 +68,6 @@ function modelsText({ models }: CheckReport): string {
   return names.map(([name, requests]) => `${name} (${count(requests)})`).join(', ');
 }
 
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
-
 /** Fields that no API has, such as misspelt parameters. The requests run without them. */
 function Warnings({ report: { warnings } }: { report: CheckReport }) {
   return (
@@ -89,33 +83,23 @@ function Warnings({ report: { warnings } }: { report: CheckReport }) {
   );
 }
 
+const faultColumns: readonly Column<Fault>[] = [
+  { id: 'line', header: 'Line', width: 72, cell: ({ line }) => line },
+  { id: 'custom_id', header: 'custom_id', width: 140, cell: ({ custom_id: id }) => id },
+  { id: 'field', header: 'Field', width: 170, cell: ({ param }) => <code>{param}</code> },
+  { id: 'fault', header: 'Fault', cell: ({ message }) => message },
+];
+
 function Faults({ report: { faults, faultCount } }: { report: CheckReport }) {
   return (
-    <div className={css.faults} tabIndex={0} role="region" aria-label="Faults of the file">
-      <table>
-        <caption className="visually-hidden">Faults</caption>
-        <thead>
-          <tr>
-            <th scope="col">Line</th>
-            <th scope="col">custom_id</th>
-            <th scope="col">Field</th>
-            <th scope="col">Fault</th>
-          </tr>
-        </thead>
-        <tbody>
-          {faults.map(({ line, custom_id: id, param, message }, at) => (
-            <tr key={at}>
-              <td>{line ?? ''}</td>
-              <td>{id ?? ''}</td>
-              <td>
-                <code>{param ?? ''}</code>
-              </td>
-              <td>{message}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <Table
+        caption="Faults of the file"
+        columns={faultColumns}
+        rows={faults}
+        rowId={(fault) => `${faults.indexOf(fault)}`}
+      />
       {faultCount > faults.length && <p>and {count(faultCount - faults.length)} more</p>}
-    </div>
+    </>
   );
 }

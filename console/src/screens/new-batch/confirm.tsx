@@ -3,6 +3,7 @@ import { compact, money } from '../../parts/format.ts';
 import { Money } from '../../parts/money.tsx';
 import { State } from '../../parts/state.tsx';
 import { Time } from '../../parts/time.tsx';
+import { NamedFact } from '../../parts/facts.tsx';
 import css from './new-batch.module.css';
 import { expectedEnd, inWindow, sumEstimates, type UploadedPart, windowOffers } from './plan.ts';
 
@@ -38,31 +39,19 @@ export function Confirm({ parts: all, window, onWindow, isBusy, onCreate, onDisc
         </div>
       )}
       <dl className="facts">
-        <div>
-          <dt>Cost at most</dt>
-          <dd>
-            <Money amount={amount} />{' '}
-            <span className="quiet">
-              (<Money amount={listAmount} /> without a batch)
-            </span>
-          </dd>
-        </div>
-        <div>
-          <dt>Input tokens</dt>
-          <dd>
-            {compact(inputTokens)} {isExact ? '' : '(estimated)'}
-          </dd>
-        </div>
-        <div>
-          <dt>Output tokens at most</dt>
-          <dd>{compact(outputTokens)}</dd>
-        </div>
-        <div>
-          <dt>Expected end</dt>
-          <dd>
-            <ExpectedEnd parts={parts} />
-          </dd>
-        </div>
+        <NamedFact name="Cost at most">
+          <Money amount={amount} />{' '}
+          <span className="quiet">
+            (<Money amount={listAmount} /> without a batch)
+          </span>
+        </NamedFact>
+        <NamedFact name="Input tokens">
+          {compact(inputTokens)} {isExact ? '' : '(estimated)'}
+        </NamedFact>
+        <NamedFact name="Output tokens at most">{compact(outputTokens)}</NamedFact>
+        <NamedFact name="Expected end">
+          <ExpectedEnd parts={parts} />
+        </NamedFact>
       </dl>
       {exceeded.map(({ name, limit, used, adds }) => (
         <State key={`${name} ${adds}`} kind="warning">

@@ -12,10 +12,10 @@ import { ModelHours } from './model-hours.tsx';
 import { replicaColumns, ReplicaTable } from '../../parts/replica-table.tsx';
 
 const columns: readonly Column<Replica>[] = [
-  { ...replicaColumns.server, width: 182 },
+  { ...replicaColumns.server, width: 184 },
   { ...replicaColumns.model, width: 110 },
   { id: 'state', header: 'State', width: 96, cell: ServerState },
-  { ...replicaColumns.slots, width: 118 },
+  { ...replicaColumns.slots, width: 116 },
   capColumn,
   { id: 'flight', header: 'In flight', width: 74, align: 'end', cell: (row) => count(row.in_flight) },
   { id: 'slowdown', header: 'Slowdown', width: 92, align: 'end', cell: Slowdown },

@@ -1,6 +1,7 @@
 import { serverUrl } from '../../api/base.ts';
 import { Code } from '../../parts/code.tsx';
 import { codeFor } from './code.ts';
+import { Segments } from '../../parts/segments.tsx';
 import css from './playground.module.css';
 import { type Format, type Language, languages } from './search.ts';
 
@@ -21,21 +22,14 @@ interface CodeViewProps {
 export function CodeView({ language, format, body, onLanguage }: CodeViewProps) {
   return (
     <div className={css.code}>
-      <fieldset className={css.languages}>
-        <legend className="visually-hidden">Language</legend>
-        {languages.map((name) => (
-          <label key={name} className={css.language}>
-            <input
-              type="radio"
-              name="language"
-              className="visually-hidden"
-              checked={name === language}
-              onChange={() => onLanguage(name)}
-            />
-            {labels[name]}
-          </label>
-        ))}
-      </fieldset>
+      <Segments
+        label="Language"
+        segments={languages.map((name) => ({
+          label: labels[name],
+          isOn: name === language,
+          onChoose: () => onLanguage(name),
+        }))}
+      />
       <Code label={labels[language]} text={codeFor(language, { origin: serverUrl(), format, body })} />
     </div>
   );
