@@ -177,6 +177,12 @@ describe('errors', () => {
     const messages = user('x'.repeat(990));
     expect(await refusal({ ...format(schemas.person!), messages })).toMatchObject({
       code: 'context_length_exceeded',
+      message: expect.stringMatching(/ Shorten the messages\.$/),
+    });
+    const long = { type: 'array', items: { type: 'array', minItems: 900 }, minItems: 900 };
+    expect(await refusal(format(long))).toMatchObject({
+      code: 'context_length_exceeded',
+      message: expect.stringMatching(/ Lower the minimums of the schema\.$/),
     });
   });
 });

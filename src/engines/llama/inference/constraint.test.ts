@@ -68,3 +68,21 @@ test.each(Object.entries(sloppySchemas))(
     expect(rules(parameters)).toEqual(rules({ type: 'object', additionalProperties: true }));
   },
 );
+
+test('a schema that no value satisfies is named by its place', () => {
+  const schema = { type: 'string', minLength: 5, maxLength: 2 };
+  const parameters = { type: 'object', properties: { a: schema }, required: ['a'] };
+  const tools: Tool[] = ['f', 'g'].map((name) => ({ type: 'function', function: { name, parameters } }));
+  const cases: [Partial<ChatRequest>, string][] = [
+    [
+      { tools: null, response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } },
+      'response_format.json_schema.schema#',
+    ],
+    [{ tools, tool_choice: 'required' }, 'tools[0].function.parameters#'],
+    [{ tools, tool_choice: { type: 'function', function: { name: 'g' } } }, 'tools[1].function.parameters#'],
+  ];
+  for (const [more, param] of cases)
+    expect(() => createConstraint(ask(more), detectFamily('<tool_call>'))).toThrow(
+      expect.objectContaining({ code: 'validation_error', param }),
+    );
+});

@@ -15,6 +15,9 @@ import { schemaRule } from '../grammar/json-schema.ts';
 import { SchemaTooLarge, constrainsBeyond } from '../../schemas/keywords.ts';
 import type { CallFormat, Family } from './families.ts';
 
+/** Place of the answer's schema in a request. */
+const formatSchema = 'response_format.json_schema.schema';
+
 /** Grammar of a request for a schema, any JSON object, or a call. @throws ApiError 422 for schemas that it cannot express */
 export function createConstraint(request: ChatRequest, family: Family): Analysed | undefined {
   const { kind, names, maxCalls: most } = answerRule(request);
@@ -31,8 +34,12 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
     if (tools.length > 0) alternatives.push(toolCalls(b, tools, request, most === 1, family.calls));
     return analyse(b.build(b.rule(alternatives)));
   } catch (error) {
+    // Of several tools, none can be called.
     if (error instanceof UnsatisfiableGrammar)
-      throw invalid(param, 'no finite JSON value satisfies the schema');
+      throw invalid(
+        `${kind === 'call' ? parametersOf(request, tools[0]!) : formatSchema}#`,
+        'no finite JSON value satisfies the schema',
+      );
     if (error instanceof SchemaTooLarge)
       throw invalid(param, 'together they need too many rules', 'schema_too_complex');
     throw error;
@@ -74,7 +81,7 @@ function toolCalls(
   const guaranteed = guaranteedTools(request);
   const given = (tool: Tool): Alternative =>
     guaranteed.has(tool.function.name)
-      ? parameters(b, tool, request.tools!.indexOf(tool))
+      ? parameters(b, tool, parametersOf(request, tool))
       : [schemaRule(b, { type: 'object' })];
   const [line, space] = [b.optional(b.literal('\n')), b.optional(b.literal(' '))];
   const { start, end, infix } = format;
@@ -98,11 +105,17 @@ function toolCalls(
   }
 }
 
-function parameters(b: GrammarBuilder, tool: Tool, index: number): Alternative {
+/** Place of a tool's parameters in the request. */
+function parametersOf({ tools }: ChatRequest, tool: Tool): string {
+  return `tools[${tools!.indexOf(tool)}].function.parameters`;
+}
+
+/** @param place of the parameters in the request */
+function parameters(b: GrammarBuilder, tool: Tool, place: string): Alternative {
   // Some clients send null for a function without parameters.
   const schema = tool.function.parameters ?? undefined;
   if (schema === undefined || hasNoParameters(schema)) return b.literal('{}');
-  return [ruleAt(`tools[${index}].function.parameters`, b, schema)];
+  return [ruleAt(place, b, schema)];
 }
 
 /** @param param place of the schema in the request */
@@ -126,7 +139,6 @@ function hasNoParameters(schema: unknown): boolean {
 function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_format']>): Element {
   if (format.type !== 'json_schema') return schemaRule(b, { type: 'object' });
   const { schema } = format.json_schema;
-  const param = 'response_format.json_schema.schema';
-  if (schema === undefined) throw invalid(param, 'is missing');
-  return ruleAt(param, b, schema);
+  if (schema === undefined) throw invalid(formatSchema, 'is missing');
+  return ruleAt(formatSchema, b, schema);
 }

@@ -124,10 +124,11 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
         limit.field,
         `the shortest answer the schema allows needs ${shortest} tokens, so at least ${shortest}`,
       );
+    const remedy = shortest < contextLength ? 'Shorten the messages.' : 'Lower the minimums of the schema.';
     throw new ApiError(
       'context_length_exceeded',
       `The prompt has ${promptTokens} tokens and the shortest answer the schema allows needs ${shortest} more, ` +
-        `but this model's context holds ${contextLength}. Shorten the messages.`,
+        `but this model's context holds ${contextLength}. ${remedy}`,
       { param: 'messages' },
     );
   }
