@@ -34,10 +34,10 @@ import { HistoryRecorder } from './watch/history-recorder.ts';
 import { toProcess } from './process-load.ts';
 import { createWorker } from './worker.ts';
 
-/** Owner of the scans of operatorOwner, who have no org. */
+/** Owner of the scans of operators, who have no org. */
 const operatorOwner = '';
 
-/** Builds the batch engine: a worker, and what clients and operatorOwner do with batches. */
+/** Builds the batch engine: a worker, and what clients and operators do with batches. */
 export function createBatches(deps: BatchesDeps): Batches {
   const { peers, time, log, batch: settings } = deps;
   const worker = createWorker(deps);

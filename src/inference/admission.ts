@@ -77,8 +77,8 @@ export class Admission {
       interactive === 0 && (linesGiveWay || this.#clock.monotonic() - this.#lastInteractive >= idleMs);
     if (isIdle && maxLines >= max) return max;
     const spare = Math.max(1, slots * (spareShare - shortWaitMs / this.#lineMs));
-    const beside = Math.max(1, Math.floor(slots - spare)) - interactive;
-    return Math.min(max, Math.max(this.#floorOf(slots), Math.min(beside, maxLines)));
+    const allowed = Math.max(1, Math.floor(slots - spare)) - interactive;
+    return Math.min(max, Math.max(this.#floorOf(slots), Math.min(allowed, maxLines)));
   }
 
   #floorOf(slots: number): number {

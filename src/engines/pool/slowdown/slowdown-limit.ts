@@ -120,9 +120,9 @@ export class SlowdownLimit {
       );
       this.#estimatedAt = this.#options.clock.monotonic();
     }
-    const beside =
+    const allowed =
       this.#maxRequests === null ? this.#linesToExplore : Math.floor(this.#maxRequests - interactive);
-    return Math.max(0, Math.min(beside, this.#options.limit() - this.#allInteractive));
+    return Math.max(0, Math.min(allowed, this.#options.limit() - this.#allInteractive));
   }
 
   /** Number of lines whose answers give the curve its second point. */
@@ -206,11 +206,11 @@ export class SlowdownLimit {
 
   /** Lets a line give way to interactive requests; null for one that keeps its place. @param timesYielded so far */
   yielding(sent: SentRequest, signal: AbortSignal, timesYielded: number): YieldingCall | null {
-    const flying = this.#inFlight.get(sent);
-    if (!flying || timesYielded >= maxYields || this.#options.maxSlowdown === Infinity) return null;
+    const request = this.#inFlight.get(sent);
+    if (!request || timesYielded >= maxYields || this.#options.maxSlowdown === Infinity) return null;
     const { controller, forget } = abortedWith(signal);
     let hasGivenWay = false;
-    flying.giveWay = () => {
+    request.giveWay = () => {
       hasGivenWay = true;
       this.#waiting++;
       this.#gaveWay++;
@@ -229,14 +229,14 @@ export class SlowdownLimit {
   }
 
   answered(sent: SentRequest, ms: number, work: number): void {
-    const flying = this.#inFlight.get(sent);
-    if (!flying) return;
+    const request = this.#inFlight.get(sent);
+    if (!request) return;
     const elapsed = this.#countLoad() - sent.at;
     const inFlight =
-      elapsed > 0 ? (this.#load - flying.load) / elapsed : this.#inFlight.size + this.#peerLines;
-    this.#curve.add(flying.isLine ? 'line' : 'interactive', { ms, work, inFlight });
+      elapsed > 0 ? (this.#load - request.load) / elapsed : this.#inFlight.size + this.#peerLines;
+    this.#curve.add(request.isLine ? 'line' : 'interactive', { ms, work, inFlight });
     if (this.#loadAt - this.#estimatedAt >= estimateMs) this.#maxRequests = undefined;
-    if (flying.isLine) this.#lineMs += (ms - this.#lineMs) * newestWeight;
+    if (request.isLine) this.#lineMs += (ms - this.#lineMs) * newestWeight;
   }
 
   measured({ tokenMs }: CanaryPace): void {
@@ -247,12 +247,12 @@ export class SlowdownLimit {
 
   /** Removes a request, however it ended. */
   left(sent: SentRequest): void {
-    const flying = this.#inFlight.get(sent);
-    if (!flying) return;
+    const request = this.#inFlight.get(sent);
+    if (!request) return;
     this.#countLoad();
     if (this.#isActive && this.#lines >= this.#maxOwnLines && this.#isBinding) this.#isHoldingBack = true;
     this.#inFlight.delete(sent);
-    if (flying.isLine) return void this.#lines--;
+    if (request.isLine) return void this.#lines--;
     this.#maxRequests = undefined;
     this.#startHold();
   }
@@ -301,12 +301,12 @@ export class SlowdownLimit {
     if (this.#lines <= max * (1 + tolerated)) return;
     if (this.#isBinding) this.#isHoldingBack = true;
     let tooMany = this.#lines - max;
-    for (const [sent, flying] of [...this.#inFlight].toReversed()) {
+    for (const [sent, request] of [...this.#inFlight].toReversed()) {
       if (tooMany === 0) return;
-      if (!flying.giveWay) continue;
+      if (!request.giveWay) continue;
       tooMany--;
       this.left(sent);
-      flying.giveWay();
+      request.giveWay();
     }
   }
 }

@@ -42,9 +42,9 @@ export function usageFigures(usage: unknown, read = count): UsageFigures {
   const cacheRead = within === undefined ? of('cacheRead') : undefined;
   const input = prompt ? undefined : of('input');
   // `input_tokens` excludes cached tokens in messages and includes them in responses, as `prompt_tokens` always does.
-  const beside = () => (within === undefined ? (cacheRead ?? 0) + (of('cacheWritten') ?? 0) : 0);
+  const excluded = () => (within === undefined ? (cacheRead ?? 0) + (of('cacheWritten') ?? 0) : 0);
   return {
-    prompt: input === undefined ? prompt : input + beside(),
+    prompt: input === undefined ? prompt : input + excluded(),
     cached: within ?? cacheRead,
     written: of('cacheWritten'),
     completion: of('completion'),

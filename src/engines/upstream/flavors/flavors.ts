@@ -56,8 +56,8 @@ export function headersOf({
   headers,
   ...kind
 }: Kind & Pick<UpstreamOptions, 'apiKey' | 'headers'>): Record<string, string> {
-  const { header, scheme, beside } = traitsOf(kind).auth;
-  return { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...headers };
+  const { header, scheme, extraHeaders } = traitsOf(kind).auth;
+  return { ...extraHeaders, ...(apiKey && { [header]: scheme + apiKey }), ...headers };
 }
 
 function rowOf({ says, ...row }: CustomFailure): FailureRule {

@@ -153,7 +153,7 @@ export const xai: FlavorTraits = {
 export const anthropic: FlavorTraits = {
   ...service,
   // This version still reads the sampling members.
-  auth: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
+  auth: { header: 'x-api-key', scheme: '', extraHeaders: { 'anthropic-version': '2023-06-01' } },
   longToolNames: true, // up to 128
   dialect: 'messages', // its chat completions ignore response formats and strict tools
   rootUnions: 'refused', // "input_schema does not support oneOf, allOf, or anyOf at the top level"

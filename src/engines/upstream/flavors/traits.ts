@@ -62,7 +62,7 @@ export interface FlavorTraits {
   /** Differences of some models, by their upstream names; the first match applies. */
   models?: readonly (readonly [name: RegExp, traits: Partial<FlavorTraits>])[];
   /** Header of the key, the prefix of its value, and additional headers. */
-  auth: { header: string; scheme: string; beside?: Readonly<Record<string, string>> };
+  auth: { header: string; scheme: string; extraHeaders?: Readonly<Record<string, string>> };
   /** Format other than chat completions that requests are translated to (`dialects.ts`). */
   dialect?: 'messages';
   /** Support of other formats, unless configured; `via chat` if absent. */

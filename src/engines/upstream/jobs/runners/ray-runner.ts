@@ -13,7 +13,7 @@ export interface RayRunnerOptions {
   address: string;
   /** Shell command of the job, run on the head node. */
   entrypoint: string;
-  /** Members of the submission besides, such as `runtime_env` and `entrypoint_num_cpus`. */
+  /** Further members of the submission, such as `runtime_env` and `entrypoint_num_cpus`. */
   submission: Readonly<Fields>;
   headers: Readonly<Record<string, string>>;
   clock: Clock;
