@@ -46,10 +46,15 @@ export function inlined(schema: SchemaObject, walk: Walk, depth = 0): Schema {
   return parts.reduce((all, part) => mergeSchemas(all, part, walk, depth + 1));
 }
 
-/** Writes a list of `items`, as in earlier drafts, as `prefixItems`, and `const` as an `enum`. */
+/**
+ * Writes a list of `items`, as in earlier drafts, as `prefixItems`, `const` as an `enum`, and OpenAPI's `nullable` as one of the
+ * types.
+ */
 export function normal(schema: SchemaObject): SchemaObject {
-  const { const: value, ...others } = schema;
-  const own = 'const' in schema ? withValues(others, value) : schema;
+  const { const: value, nullable, ...others } = schema;
+  const isNullable = nullable === true && schema.type !== undefined;
+  const typed = isNullable ? { ...others, type: [...new Set([schema.type, 'null'].flat())] } : others;
+  const own = 'const' in schema ? withValues(typed, value) : isNullable ? typed : schema;
   if (!Array.isArray(own.items)) return own;
   const { additionalItems, items, ...rest } = own;
   return { ...rest, prefixItems: items, items: additionalItems ?? true };

@@ -413,6 +413,20 @@ test('an object with a required member has it', () => {
   expect(counted).toEqual([false, true, true, false]);
 });
 
+test('a nullable type of OpenAPI allows null, also in a union, a list of values and a merge', () => {
+  const name = { type: 'string', maxLength: 3, nullable: true };
+  for (const schema of [
+    name,
+    { anyOf: [{ type: 'integer' }, name] },
+    { ...name, enum: ['a', null] },
+    { allOf: [name, { type: ['string', 'null'] }] },
+  ]) {
+    const matcher = createMatcher(compile(schema));
+    const accepted = ['null', '"a"', 'true'].map((text) => matcher.advance(matcher.start, text)?.complete);
+    expect(accepted, JSON.stringify(schema)).toEqual([true, true, undefined]);
+  }
+});
+
 test('a schema without constraints allows anything', () => {
   const matcher = createMatcher(compile({}));
   for (const text of ['[]', '{}', '[1,["a",{"b":[null]}],true]', '{"a":{"b":[{}]},"c":-1.5}', '"x"', 'false'])
