@@ -198,6 +198,17 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     server: ['shared', 'terminal'],
     webhooks: ['shared', 'terminal'],
   },
+  // A route reads its request and then answers it, so reading knows no answers.
+  server: {
+    request: [],
+    answer: ['request'],
+    openapi: ['answer'],
+    pages: ['answer', 'request'],
+    plugins: ['answer', 'request'],
+    routes: ['answer', 'openapi', 'request'],
+    sockets: ['answer', 'plugins', 'request'],
+    console: ['answer', 'pages', 'request', 'routes'],
+  },
   'engines/llama': {
     gguf: [],
     gpu: [],
@@ -516,6 +527,11 @@ describe('each rule rejects', () => {
       'a subfolder',
       { 'batches/claimed/a.ts': "import { b } from '../run/b.ts';", 'batches/run/b.ts': '' },
       'batches/claimed may not import batches/run',
+    ],
+    [
+      'a reader of requests that knows answers',
+      { 'server/request/a.ts': "import { b } from '../answer/b.ts';", 'server/answer/b.ts': '' },
+      'server/request may not import server/answer',
     ],
     [
       'a subfolder of a format',

@@ -4,7 +4,7 @@ import multipart from '@fastify/multipart';
 import fastify from 'fastify';
 import { silent } from '../../src/base/log.ts';
 import { createDiskBlobs } from '../../src/blobs/disk/disk.ts';
-import { readForm } from '../../src/server/read-form.ts';
+import { readForm } from '../../src/server/request/read-form.ts';
 import { answerFigures } from './measured.ts';
 
 const blobs = createDiskBlobs({ folder: process.argv[2] ?? '', log: silent });

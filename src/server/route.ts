@@ -20,11 +20,11 @@ import type { Peers } from '../inference/peers.ts';
 import type { LimitReport } from '../limits/limit-report.ts';
 import type { Controls } from '../operator/controls.ts';
 import type { Responses } from '../responses/responses.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './answer/answer.ts';
 import type { Schema } from '../wire/schema/schema.ts';
 import type { QueryDocs } from './openapi/query-schemas.ts';
 import type { RecentRequests } from './plugins/recent-requests.ts';
-import type { FormPart } from './read-form.ts';
+import type { FormPart } from './request/read-form.ts';
 import type { Surface } from './surface.ts';
 
 /** Services that route handlers call. */

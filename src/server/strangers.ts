@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { clientNetwork } from '../base/addresses.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
-import type { ClientAddress } from './client-address.ts';
+import type { ClientAddress } from './request/client-address.ts';
 import { probes } from './probes.ts';
 
 /** Seconds' worth of requests that are answered without delay. */

@@ -1,6 +1,6 @@
 import type { BatchRules } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
-import { inlineBytesWithin } from './batch-body.ts';
+import { inlineBytesWithin } from './request/batch-body.ts';
 import { consoleApi } from './console/console.ts';
 import type { MountedRoute, Route } from './route.ts';
 import type { Surface } from './surface.ts';

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import { routes } from '../../src/server/routes/routes.ts';
 import { createSurfaces, type SurfaceConfig } from '../../src/server/surfaces.ts';
 import { batchEndpoints } from '../../src/core/batch.ts';
-import { withModel } from '../../src/server/model-in-path.ts';
+import { withModel } from '../../src/server/request/model-in-path.ts';
 import { chatLine, chatLines } from './support/jsonl.ts';
 import { uploadForm } from './support/multipart.ts';
 import {

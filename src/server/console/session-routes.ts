@@ -1,7 +1,7 @@
 import type { Session } from '../../accounts/accounts.ts';
 import { ApiError } from '../../core/errors.ts';
 import { parseSignIn, presentSession } from '../../wire/admin/console-session.ts';
-import { type Answer, json, jsonText } from '../answer.ts';
+import { type Answer, json, jsonText } from '../answer/answer.ts';
 import type { MountedRoute, Services } from '../route.ts';
 import { smallBody } from '../routes/define-routes.ts';
 import { findSession, hostOf, readToken, setCookie } from './session-cookie.ts';

@@ -2,12 +2,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { packageFolder } from '../../base/program.ts';
-import type { Answer } from '../answer.ts';
-import { takesGzip } from '../accepted-encoding.ts';
+import type { Answer } from '../answer/answer.ts';
+import { takesGzip } from '../request/accepted-encoding.ts';
 import { text } from '../pages/answers.ts';
 import { memoizeAsync } from '../pages/memoize.ts';
 import type { Incoming } from '../route.ts';
-import { noSuchRoute } from '../to-api-error.ts';
+import { noSuchRoute } from '../answer/to-api-error.ts';
 
 /** The build of `console/` (tools/console.mjs), in a checkout and in the package. */
 const folder = join(packageFolder, 'dist', 'console');

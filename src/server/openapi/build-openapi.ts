@@ -1,6 +1,6 @@
 import { array, integer, literal, object, string, stringOrNull } from '../../wire/schema/schema.ts';
 import type { Route } from '../route.ts';
-import { errorFormat } from '../send.ts';
+import { errorFormat } from '../answer/send.ts';
 import type { QueryDocs } from './query-schemas.ts';
 
 /** Error body of every route (docs/errors.md). */

@@ -1,4 +1,4 @@
-import { type Answer, bytes, jsonText } from '../answer.ts';
+import { type Answer, bytes, jsonText } from '../answer/answer.ts';
 
 /** A complete body, sent without a copy. HEAD gets the headers alone. */
 export function text(method: string, body: string | Uint8Array, headers: Record<string, string>): Answer {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '../answer/answer.ts';
 import type { Incoming, Services } from '../route.ts';
 import { createPages } from './pages.ts';
 import { loadSite } from './site.ts';

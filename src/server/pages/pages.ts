@@ -1,5 +1,5 @@
-import { takesGzip } from '../accepted-encoding.ts';
-import type { Answer } from '../answer.ts';
+import { takesGzip } from '../request/accepted-encoding.ts';
+import type { Answer } from '../answer/answer.ts';
 import type { Incoming, MountedRoute } from '../route.ts';
 import { moved, text } from './answers.ts';
 import { memoizeAsync } from './memoize.ts';

@@ -1,5 +1,5 @@
-import type { Answer } from '../answer.ts';
-import { noSuchRoute } from '../to-api-error.ts';
+import type { Answer } from '../answer/answer.ts';
+import { noSuchRoute } from '../answer/to-api-error.ts';
 import { moved, text } from './answers.ts';
 import { contentsOf, llmsText } from './contents.ts';
 import { layOut, pageHeaders } from './layout.ts';

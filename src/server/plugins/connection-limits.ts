@@ -4,7 +4,7 @@ import { addressMatcher, clientNetwork, normalizeAddress } from '../../base/addr
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
-import { sendError } from '../send.ts';
+import { sendError } from '../answer/send.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Keep-alive of a connection that has sent no valid key. */

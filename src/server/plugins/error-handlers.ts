@@ -5,8 +5,8 @@ import type { Ids } from '../../base/ids.ts';
 import { ApiError } from '../../core/errors.ts';
 import { errorBody } from '../../wire/errors/error-body.ts';
 import type { MountedRoute } from '../route.ts';
-import { sendError } from '../send.ts';
-import { noSuchRoute, notServed, wrongMethod } from '../to-api-error.ts';
+import { sendError } from '../answer/send.ts';
+import { noSuchRoute, notServed, wrongMethod } from '../answer/to-api-error.ts';
 import type { Strangers } from '../strangers.ts';
 import type { TrackedRequest, Traffic } from './traffic.ts';
 

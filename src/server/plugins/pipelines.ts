@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { LoopSlices } from '../../base/loop-slices.ts';
 import { ApiError } from '../../core/errors.ts';
-import { sendError } from '../send.ts';
+import { sendError } from '../answer/send.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Queued requests of one connection. The next one is rejected, and the rest is not parsed. */

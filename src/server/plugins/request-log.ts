@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
-import type { ClientAddress } from '../client-address.ts';
+import type { ClientAddress } from '../request/client-address.ts';
 import { createLogSums } from './log-sums.ts';
 
 /** Ended request, or ended turn of a WebSocket. */

@@ -12,9 +12,9 @@ import {
 } from '../../core/call-trace.ts';
 import { type ApiError, shuttingDown } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
-import { printable } from '../headers.ts';
+import { printable } from '../request/headers.ts';
 import { probes } from '../probes.ts';
-import { sendError } from '../send.ts';
+import { sendError } from '../answer/send.ts';
 import type { ErrorFormat } from '../../wire/errors/error-body.ts';
 import type { RequestLog } from './request-log.ts';
 

@@ -10,8 +10,8 @@ import { type BatchView, operatorBatchJson, presentEstimate } from '../../wire/b
 import { textParam } from '../../wire/shared/query-params.ts';
 import { listJson } from '../../wire/shared/list-body.ts';
 import { parseUpdateBatch, updateBatchSchema } from '../../wire/admin/batches.ts';
-import { type Answer, json, jsonText } from '../answer.ts';
-import { replayHeaders } from '../idempotency.ts';
+import { type Answer, json, jsonText } from '../answer/answer.ts';
+import { replayHeaders } from '../request/idempotency.ts';
 import { batchCountsSchema, estimateSchema, operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { allBatchCountsQuery, allBatchesQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import { actorOf, type Incoming, type MountedRoute, type Services } from '../route.ts';

@@ -23,7 +23,7 @@ import { quoted } from '../../wire/json/parse.ts';
 import { listBody, pageBody } from '../../wire/shared/list-body.ts';
 import { optionalPageParams, textParam } from '../../wire/shared/query-params.ts';
 import { parseAuditQuery, presentHead } from '../../wire/admin/audit.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import {
   auditEntrySchema,
   auditHeadSchema,

@@ -6,8 +6,8 @@ import {
   presentAction,
   presentPreview,
 } from '../../wire/batch/actions.ts';
-import { type Answer, json } from '../answer.ts';
-import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
+import { type Answer, json } from '../answer/answer.ts';
+import { idempotencyTokens, replayHeaders } from '../request/idempotency.ts';
 import { batchActionSchema, previewSchema } from '../openapi/action-schemas.ts';
 import { actorOf, type Incoming, type Services } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';

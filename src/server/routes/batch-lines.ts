@@ -1,6 +1,6 @@
 import { replicaId } from '../../inference/replica-id.ts';
 import { lineDetailJson, parseLineQuery, presentLinePage } from '../../wire/batch/lines.ts';
-import { json, jsonText } from '../answer.ts';
+import { json, jsonText } from '../answer/answer.ts';
 import { lineDetailSchema, lineSchema, linePageOf, operatorLineSchema } from '../openapi/line-schemas.ts';
 import { lineListQuery, operatorLineListQuery } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';

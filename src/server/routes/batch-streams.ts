@@ -11,7 +11,7 @@ import {
   readyEvent,
 } from '../../wire/batch/stream.ts';
 import { sseHeaders } from '../../wire/shared/sse.ts';
-import { type Answer, bytes, events, json } from '../answer.ts';
+import { type Answer, bytes, events, json } from '../answer/answer.ts';
 import { batchHistorySchema, batchSchema, operatorBatchSchema } from '../openapi/answer-schemas.ts';
 import { allBatchesStreamQuery, batchStreamQuery } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';

@@ -11,12 +11,12 @@ import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/pre
 import { parseRetry, type RetryOptions, retrySchema } from '../../wire/batch/retry.ts';
 import { namedEvent, sseHeaders } from '../../wire/shared/sse.ts';
 import { listJson } from '../../wire/shared/list-body.ts';
-import { bytes, events, json, jsonText } from '../answer.ts';
-import { type IdempotencyToken, idempotencyTokens, replayHeaders } from '../idempotency.ts';
-import { rangedBytes } from '../ranged-bytes.ts';
+import { bytes, events, json, jsonText } from '../answer/answer.ts';
+import { type IdempotencyToken, idempotencyTokens, replayHeaders } from '../request/idempotency.ts';
+import { rangedBytes } from '../answer/ranged-bytes.ts';
 import { batchCountsSchema, batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
-import { batchBodyBytes } from '../batch-body.ts';
+import { batchBodyBytes } from '../request/batch-body.ts';
 import type { Incoming, MountedRoute } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
 

@@ -22,12 +22,12 @@ import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
 import { remapError } from '../../wire/shared/path-map.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
-import { type Answer, events, json } from '../answer.ts';
-import { answerFlex } from '../flex.ts';
-import { listAnswer } from '../list-answer.ts';
+import { type Answer, events, json } from '../answer/answer.ts';
+import { answerFlex } from './flex.ts';
+import { listAnswer } from '../answer/list-answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
-import { reportFields } from '../report-fields.ts';
+import { reportFields } from '../request/report-fields.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
 import { smallBody, defineRoutes } from './define-routes.ts';
 

@@ -13,7 +13,7 @@ import {
   type ReplicaView,
 } from '../../wire/admin/controls.ts';
 import { quoted } from '../../wire/json/parse.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import { pauseListSchema, replicaListSchema, replicaSchema } from '../openapi/admin-schemas.ts';
 import { actorOf, type MountedRoute, type Services } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';

@@ -9,7 +9,7 @@ import {
 import { listBody } from '../../wire/shared/list-body.ts';
 import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { inputItemSchema } from '../../wire/responses/answer/response-schema.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery } from '../openapi/query-schemas.ts';
 import { smallBody, defineRoutes } from './define-routes.ts';

@@ -2,9 +2,9 @@ import type { DirectKind } from '../../core/model.ts';
 import { directFormats } from '../../wire/direct/direct-formats.ts';
 import { parseDirectRequest } from '../../wire/direct/parse.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
-import { json } from '../answer.ts';
-import { answerFlex } from '../flex.ts';
-import { reportFields } from '../report-fields.ts';
+import { json } from '../answer/answer.ts';
+import { answerFlex } from './flex.ts';
+import { reportFields } from '../request/report-fields.ts';
 import { interactiveCall } from '../route.ts';
 import type { RouteRow } from './define-routes.ts';
 

@@ -3,13 +3,13 @@ import type { StoredFile, UploadPurpose } from '../../core/file.ts';
 import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
 import type { ByteRange } from '../../files/files.ts';
-import { type Answer, json } from '../answer.ts';
-import { idempotencyTokens, formHash, replayHeaders } from '../idempotency.ts';
-import { listAnswer } from '../list-answer.ts';
+import { type Answer, json } from '../answer/answer.ts';
+import { idempotencyTokens, formHash, replayHeaders } from '../request/idempotency.ts';
+import { listAnswer } from '../answer/list-answer.ts';
 import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { fileListQuery } from '../openapi/query-schemas.ts';
-import { rangedBytes } from '../ranged-bytes.ts';
-import { receiveUpload, uploadFormSchema } from '../receive-upload.ts';
+import { rangedBytes } from '../answer/ranged-bytes.ts';
+import { receiveUpload, uploadFormSchema } from '../request/receive-upload.ts';
 import type { Incoming, Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 

@@ -1,6 +1,6 @@
 import { familyOf } from '../../core/key-family.ts';
 import { presentLimits } from '../../wire/usage/limits.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import { limitListSchema } from '../openapi/limit-schemas.ts';
 import { defineRoutes } from './define-routes.ts';
 

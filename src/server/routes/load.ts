@@ -3,7 +3,7 @@ import { presentProcess } from '../../wire/admin/processes.ts';
 import { type ModelSlots, presentModelQueue } from '../../wire/admin/queue.ts';
 import { parseRequestsQuery, presentRequest } from '../../wire/admin/requests.ts';
 import { listBody, pageOfItems } from '../../wire/shared/list-body.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import { processListSchema, queueSchema, requestSchema } from '../openapi/admin-schemas.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { requestListQuery } from '../openapi/query-schemas.ts';

@@ -16,11 +16,11 @@ import {
   messageBatchResultSchema,
   messageBatchSchema,
 } from '../../wire/message-batches/schemas.ts';
-import { bytes, json } from '../answer.ts';
-import { batchBodyBytes } from '../batch-body.ts';
-import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
+import { bytes, json } from '../answer/answer.ts';
+import { batchBodyBytes } from '../request/batch-body.ts';
+import { idempotencyTokens, replayHeaders } from '../request/idempotency.ts';
 import { messageBatchListQuery } from '../openapi/query-schemas.ts';
-import { publicUrl } from '../public-url.ts';
+import { publicUrl } from '../request/public-url.ts';
 import type { Incoming, Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 

@@ -15,9 +15,9 @@ import { messageErrorEvent } from '../../wire/errors/error-events.ts';
 import { remapError } from '../../wire/shared/path-map.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
-import { type Answer, events, json, jsonText } from '../answer.ts';
-import { answerFlex } from '../flex.ts';
-import { reportFields } from '../report-fields.ts';
+import { type Answer, events, json, jsonText } from '../answer/answer.ts';
+import { answerFlex } from './flex.ts';
+import { reportFields } from '../request/report-fields.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 

@@ -4,7 +4,7 @@ import type { Model } from '../../core/model.ts';
 import { hasScope, type KeyScope } from '../../core/org.ts';
 import { pageOfModels, parseModelListQuery } from '../../wire/models/list.ts';
 import { type ModelState, presentModel, presentModels } from '../../wire/models/present.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import { modelSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { modelListQuery } from '../openapi/query-schemas.ts';
 import type { Services } from '../route.ts';

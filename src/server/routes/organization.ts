@@ -8,7 +8,7 @@ import {
 } from '../../wire/usage/openai-usage.ts';
 import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
 import { hasScope } from '../../core/org.ts';
-import { jsonText } from '../answer.ts';
+import { jsonText } from '../answer/answer.ts';
 import { bucketPageSchema } from '../openapi/usage-schemas.ts';
 import { bucketQueries } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';

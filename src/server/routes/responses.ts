@@ -18,12 +18,12 @@ import type { ResponseBody, ResponseEvent, ResponsesRequest } from '../../wire/r
 import { replayEvents } from '../../wire/responses/stream/replay.ts';
 import { requestedTier } from '../../wire/shared/service-tier.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
-import { type Answer, events, json } from '../answer.ts';
+import { type Answer, events, json } from '../answer/answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
-import { answerFlex } from '../flex.ts';
-import { reportFields } from '../report-fields.ts';
-import { idempotencyTokens } from '../idempotency.ts';
+import { answerFlex } from './flex.ts';
+import { reportFields } from '../request/report-fields.ts';
+import { idempotencyTokens } from '../request/idempotency.ts';
 import { type Incoming, interactiveCall, type Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 

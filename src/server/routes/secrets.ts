@@ -1,6 +1,6 @@
 import { presentSecrets } from '../../wire/admin/secrets.ts';
 import { listBody } from '../../wire/shared/list-body.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import { secretsKeySchema } from '../openapi/account-schemas.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { actorOf } from '../route.ts';

@@ -1,4 +1,4 @@
-import { json, jsonText } from '../answer.ts';
+import { json, jsonText } from '../answer/answer.ts';
 import { defineRoutes } from './define-routes.ts';
 
 export const serverRoutes = defineRoutes({ access: 'open', tag: 'Server' }, [

@@ -12,8 +12,8 @@ import {
   usageCsv,
   usageRowId,
 } from '../../wire/usage/report.ts';
-import { bytes } from '../answer.ts';
-import { listAnswer } from '../list-answer.ts';
+import { bytes } from '../answer/answer.ts';
+import { listAnswer } from '../answer/list-answer.ts';
 import { usageSchema } from '../openapi/usage-schemas.ts';
 import { usageQuery } from '../openapi/query-schemas.ts';
 import { defineRoutes } from './define-routes.ts';

@@ -8,7 +8,7 @@ import {
   presentWebhook,
   updateWebhookSchema,
 } from '../../wire/webhooks/webhook.ts';
-import { json } from '../answer.ts';
+import { json } from '../answer/answer.ts';
 import {
   deletedWebhookSchema,
   deliverySchema,

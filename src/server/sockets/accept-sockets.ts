@@ -9,9 +9,9 @@ import { authenticate, type MountDeps } from '../mount.ts';
 import type { MountedRoute } from '../route.ts';
 import type { Surface } from '../surface.ts';
 import type { RequestLog } from '../plugins/request-log.ts';
-import { reportFields } from '../report-fields.ts';
-import { sendError } from '../send.ts';
-import { wrongMethod } from '../to-api-error.ts';
+import { reportFields } from '../request/report-fields.ts';
+import { sendError } from '../answer/send.ts';
+import { wrongMethod } from '../answer/to-api-error.ts';
 import { routeUpgrades } from './upgrades.ts';
 import { type ResponseSocket, serveResponses } from './response-socket.ts';
 

@@ -7,10 +7,10 @@ import type { InteractiveCall } from '../../inference/inference.ts';
 import type { ResponseSession } from '../../responses/session.ts';
 import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts';
 import type { ReportFields } from '../../wire/schema/validate.ts';
-import type { BodyShare } from '../body-budget.ts';
-import { decodeText } from '../read-body.ts';
-import { toApiError } from '../to-api-error.ts';
-import { maxBufferedBytes, drained } from '../event-stream.ts';
+import type { BodyShare } from '../request/body-budget.ts';
+import { decodeText } from '../request/read-body.ts';
+import { toApiError } from '../answer/to-api-error.ts';
+import { maxBufferedBytes, drained } from '../answer/event-stream.ts';
 
 /** Queued turns behind the one in flight. */
 const maxWaiting = 8;

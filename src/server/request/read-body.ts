@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { truncate } from '../base/truncate.ts';
-import { heavySlices } from '../base/loop-slices.ts';
-import { ApiError } from '../core/errors.ts';
+import { truncate } from '../../base/truncate.ts';
+import { heavySlices } from '../../base/loop-slices.ts';
+import { ApiError } from '../../core/errors.ts';
 import type { BodyShare } from './body-budget.ts';
 
 /** Size in bytes above which parsing a body as JSON delays other requests noticeably. */

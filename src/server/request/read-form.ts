@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 
 /** Part of a multipart body. The bytes of a file must be read before the next part. */
 export type FormPart =

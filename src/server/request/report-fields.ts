@@ -1,7 +1,7 @@
-import type { FieldWarning } from '../core/field-warning.ts';
-import { unknownFieldFault, findUnknownFields } from '../wire/schema/unknown-fields.ts';
-import { faultsError, type ReportFields } from '../wire/schema/validate.ts';
-import type { Services } from './route.ts';
+import type { FieldWarning } from '../../core/field-warning.ts';
+import { unknownFieldFault, findUnknownFields } from '../../wire/schema/unknown-fields.ts';
+import { faultsError, type ReportFields } from '../../wire/schema/validate.ts';
+import type { Services } from '../route.ts';
 
 interface ReportOptions {
   /** Called with the unknown fields of a request, if there are any. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { addressMatcher, normalizeAddress } from '../base/addresses.ts';
+import { addressMatcher, normalizeAddress } from '../../base/addresses.ts';
 import { headerValues } from './headers.ts';
 
 /** Address of the client of a request; undefined if a trusted proxy does not report it. */

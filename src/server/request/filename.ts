@@ -1,4 +1,4 @@
-import { invalid } from '../core/errors.ts';
+import { invalid } from '../../core/errors.ts';
 
 const maxLength = 255;
 const fallback = 'upload.jsonl';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { idempotencyTokens, formHash } from './idempotency.ts';
-import type { Incoming } from './route.ts';
+import type { Incoming } from '../route.ts';
 
 const incoming = (headers: Record<string, string>) =>
   ({

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Batches } from '../batches/batches.ts';
-import type { BatchEndpoint } from '../core/batch.ts';
-import { invalid } from '../core/errors.ts';
-import type { Incoming } from './route.ts';
+import type { Batches } from '../../batches/batches.ts';
+import type { BatchEndpoint } from '../../core/batch.ts';
+import { invalid } from '../../core/errors.ts';
+import type { Incoming } from '../route.ts';
 
 /** Token by which the store recognizes a repeated create. */
 export type IdempotencyToken = NonNullable<Parameters<Batches['create']>[2]>;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
-import type { Clock } from '../base/clock.ts';
-import { sseHeaders, sseKeepAlive } from '../wire/shared/sse.ts';
+import type { Clock } from '../../base/clock.ts';
+import { sseHeaders, sseKeepAlive } from '../../wire/shared/sse.ts';
 
 /** Half of the 30 s after which the first proxies and clients drop a silent connection. */
 const keepAliveMs = 15_000;

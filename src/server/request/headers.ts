@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../core/errors.ts';
+import { ApiError } from '../../core/errors.ts';
 
 /** All values of a header: for some headers Node keeps only the first of several. */
 export function headerValues(request: IncomingMessage, name: string): string[] {

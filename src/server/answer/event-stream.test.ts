@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { createManualClock } from '../../test/support/manual-clock.ts';
+import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { writeEvents } from './event-stream.ts';
 
 /** Response whose client reads only when the test lets it. */

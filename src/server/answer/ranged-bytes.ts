@@ -1,7 +1,7 @@
-import type { ByteRange } from '../files/files.ts';
+import type { ByteRange } from '../../files/files.ts';
 import { type Answer, bytes } from './answer.ts';
-import { readRange } from './byte-range.ts';
-import type { Incoming } from './route.ts';
+import { readRange } from '../request/byte-range.ts';
+import type { Incoming } from '../route.ts';
 
 /** Content that never changes. */
 export interface RangedContent {

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeader } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../base/clock.ts';
-import type { ApiError } from '../core/errors.ts';
-import { type ErrorFormat, errorBody } from '../wire/errors/error-body.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ApiError } from '../../core/errors.ts';
+import { type ErrorFormat, errorBody } from '../../wire/errors/error-body.ts';
 import type { Answer } from './answer.ts';
 import { writeEvents } from './event-stream.ts';
 import { toApiError } from './to-api-error.ts';

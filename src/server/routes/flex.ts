@@ -1,12 +1,12 @@
-import type { DurableRequest, SubmittedRequest } from '../batches/requests/durable-requests.ts';
-import type { BatchEndpoint } from '../core/batch.ts';
-import type { ApiError } from '../core/errors.ts';
-import { editBody } from '../wire/json/edit-body.ts';
-import type { JsonBody } from '../wire/json/json-body.ts';
-import { sseKeepAlive } from '../wire/shared/sse.ts';
-import { type Answer, events, jsonText } from './answer.ts';
-import { idempotencyTokens, replayHeaders } from './idempotency.ts';
-import type { Incoming, Services } from './route.ts';
+import type { DurableRequest, SubmittedRequest } from '../../batches/requests/durable-requests.ts';
+import type { BatchEndpoint } from '../../core/batch.ts';
+import type { ApiError } from '../../core/errors.ts';
+import { editBody } from '../../wire/json/edit-body.ts';
+import type { JsonBody } from '../../wire/json/json-body.ts';
+import { sseKeepAlive } from '../../wire/shared/sse.ts';
+import { type Answer, events, jsonText } from '../answer/answer.ts';
+import { idempotencyTokens, replayHeaders } from '../request/idempotency.ts';
+import type { Incoming, Services } from '../route.ts';
 
 export interface FlexRequest extends Pick<DurableRequest, 'response'> {
   endpoint: BatchEndpoint;

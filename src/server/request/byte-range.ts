@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError } from '../core/errors.ts';
-import type { ByteRange } from '../files/files.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { ByteRange } from '../../files/files.ts';
 
 /**
  * Byte range of a request (RFC 9110, section 14). Undefined, for the whole content, without a range and for several

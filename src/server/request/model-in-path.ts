@@ -1,5 +1,5 @@
-import { editMembers } from '../wire/json/edit-members.ts';
-import { findMember, scanJson } from '../wire/json/scan.ts';
+import { editMembers } from '../../wire/json/edit-members.ts';
+import { findMember, scanJson } from '../../wire/json/scan.ts';
 import { decodeText } from './read-body.ts';
 
 /**

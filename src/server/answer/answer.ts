@@ -1,4 +1,4 @@
-import type { ApiError } from '../core/errors.ts';
+import type { ApiError } from '../../core/errors.ts';
 
 type Headers = Record<string, string>;
 

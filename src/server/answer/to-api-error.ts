@@ -1,6 +1,6 @@
-import { BlobError, isBlobLost } from '../core/blob-error.ts';
-import { isDatabaseOutage } from '../core/database-fault.ts';
-import { ApiError } from '../core/errors.ts';
+import { BlobError, isBlobLost } from '../../core/blob-error.ts';
+import { isDatabaseOutage } from '../../core/database-fault.ts';
+import { ApiError } from '../../core/errors.ts';
 
 /**
  * Error that a client sees for a thrown value. Errors of the HTTP library are translated; the text of any other error is

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { BlobError } from '../core/blob-error.ts';
-import { ApiError } from '../core/errors.ts';
-import { StoreError } from '../core/store-error.ts';
+import { BlobError } from '../../core/blob-error.ts';
+import { ApiError } from '../../core/errors.ts';
+import { StoreError } from '../../core/store-error.ts';
 import { noSuchRoute, toApiError } from './to-api-error.ts';
 
 describe('toApiError', () => {

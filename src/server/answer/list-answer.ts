@@ -1,6 +1,6 @@
-import { heavySlices } from '../base/loop-slices.ts';
-import type { PageSlices } from '../base/page-slices.ts';
-import { listBody } from '../wire/shared/list-body.ts';
+import { heavySlices } from '../../base/loop-slices.ts';
+import type { PageSlices } from '../../base/page-slices.ts';
+import { listBody } from '../../wire/shared/list-body.ts';
 import { type Answer, bytes, json } from './answer.ts';
 
 type Item = { id: string };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PageSlices } from '../base/page-slices.ts';
+import type { PageSlices } from '../../base/page-slices.ts';
 import type { Answer } from './answer.ts';
 import { listAnswer } from './list-answer.ts';
 

@@ -1,8 +1,8 @@
-import { invalid } from '../core/errors.ts';
-import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
-import { quoted } from '../wire/json/parse.ts';
-import { integer, literal, object, oneOf } from '../wire/schema/schema.ts';
-import type { Upload } from '../files/files.ts';
+import { invalid } from '../../core/errors.ts';
+import { type UploadPurpose, uploadPurposes } from '../../core/file.ts';
+import { quoted } from '../../wire/json/parse.ts';
+import { integer, literal, object, oneOf } from '../../wire/schema/schema.ts';
+import type { Upload } from '../../files/files.ts';
 import { cleanFilename } from './filename.ts';
 import type { FormPart } from './read-form.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { countTurns } from '../../test/support/count-turns.ts';
+import { countTurns } from '../../../test/support/count-turns.ts';
 import { readBody } from './read-body.ts';
 
 let stop = () => {};
