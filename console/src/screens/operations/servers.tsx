@@ -15,11 +15,11 @@ const columns: readonly Column<Replica>[] = [
   { ...replicaColumns.server, width: 184 },
   { ...replicaColumns.model, width: 110 },
   { id: 'state', header: 'State', width: 96, cell: ServerState },
-  { ...replicaColumns.slots, width: 116 },
+  { ...replicaColumns.slots, width: 124 },
   capColumn,
-  { id: 'flight', header: 'In flight', width: 74, align: 'end', cell: (row) => count(row.in_flight) },
-  { id: 'slowdown', header: 'Slowdown', width: 92, align: 'end', cell: Slowdown },
-  { ...replicaColumns.error, width: 140 },
+  { id: 'flight', header: 'In flight', width: 72, align: 'end', cell: (row) => count(row.in_flight) },
+  { id: 'slowdown', header: 'Slowdown', width: 90, align: 'end', cell: Slowdown },
+  { ...replicaColumns.error, width: 136 },
 ];
 const capAt = columns.indexOf(capColumn);
 
