@@ -34,7 +34,7 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
     if (tools.length > 0) alternatives.push(toolCalls(b, tools, request, most === 1, family.calls));
     return analyse(b.build(b.rule(alternatives)));
   } catch (error) {
-    // Of several tools, none can be called.
+    // No tool can be called; the error names the first.
     if (error instanceof UnsatisfiableGrammar)
       throw invalid(
         `${kind === 'call' ? parametersOf(request, tools[0]!) : formatSchema}#`,
