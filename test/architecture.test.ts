@@ -224,6 +224,12 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     loading: ['scheduling'],
     sampling: ['answer', 'scheduling'],
   },
+  // Work is claimed, then recorded, then read: no step needs a later one.
+  'store/sql/batches': {
+    claiming: [],
+    recording: ['claiming'],
+    reading: ['recording'],
+  },
   wire: {
     json: [],
     schema: ['json'],

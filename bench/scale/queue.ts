@@ -15,7 +15,7 @@ import type {
   ClaimRequest,
   Lease,
 } from '../../src/store/contract/claim.ts';
-import { lateLook, looks } from '../../src/store/sql/batches/choose.ts';
+import { lateLook, looks } from '../../src/store/sql/batches/claiming/choose.ts';
 import type { RecordOutcome } from '../../src/store/contract/results.ts';
 import {
   idOf,

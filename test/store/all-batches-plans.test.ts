@@ -5,7 +5,7 @@ import type { AllBatchesQuery } from '../../src/store/contract/batches.ts';
 import type { Db, Value } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/db.ts';
-import { createListAll } from '../../src/store/sql/batches/list-all.ts';
+import { createListAll } from '../../src/store/sql/batches/reading/list-all.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 import { startPostgres } from '../support/postgres.ts';
 

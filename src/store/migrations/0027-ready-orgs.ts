@@ -3,7 +3,7 @@ import type { Migration } from './migration.ts';
 
 /**
  * Orgs with ready chunks of a model, in the order of their turns, so that a claim reads the first ones alone. Triggers set `ready`,
- * because processes of older versions write chunks, too; claims clear it (`sql/batches/ready-orgs.ts`).
+ * because processes of older versions write chunks, too; claims clear it (`sql/batches/claiming/ready-orgs.ts`).
  */
 export const readyOrgs: Migration = {
   version: 27,

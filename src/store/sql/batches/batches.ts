@@ -43,7 +43,7 @@ type BatchRows = Pick<
 const rememberMs = 600_000;
 const deletedBatches = tableOf<RemovedBatch & { deletedAt: number }>('deleted_batches')('id orgId deletedAt');
 
-/** Creates, reads and lists batches; `chunks.ts`, `record.ts` and `ending.ts` change them. */
+/** Creates, reads and lists batches; `chunks.ts` and the folder `recording` change them. */
 export function createBatchRows(db: Db): BatchRows {
   return {
     create: (batch, planned, options) =>

@@ -7,12 +7,12 @@ import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
 import { isBatch } from './queued-work.ts';
 import { chunks, toChunk } from '../rows.ts';
-import { recordedLines } from './recorded-lines.ts';
+import { recordedLines } from './recording/recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 
 type Chunks = Pick<BatchStore, 'release' | 'split' | 'minKills' | 'pause' | 'resume'>;
 
-/** Releases, splits and pauses chunks; `claim.ts` claims them. */
+/** Releases, splits and pauses chunks; `claiming/claim.ts` claims them. */
 export function createChunks(db: Db): Chunks {
   return {
     release: (worker, leases) => db.tx((q) => releaseLeases(q, worker, leases)),

@@ -21,9 +21,9 @@ import { hasOlder } from '../workers/upgrade.ts';
 import { insertClosingChunk, insertChunks } from './batches.ts';
 import { leaseChunks } from './chunks.ts';
 import { requireRoom } from './queued-work.ts';
-import { keep } from './record.ts';
-import { outcomeFields, type StoredOutcome, withRun } from './results.ts';
-import { recordedLines } from './recorded-lines.ts';
+import { keep } from './recording/record.ts';
+import { outcomeFields, type StoredOutcome, withRun } from './reading/results.ts';
+import { recordedLines } from './recording/recorded-lines.ts';
 
 const bodies = tableOf<Pick<GroupedRequest, 'line' | 'body'> & { batchId: string }>('request_bodies')(
   'batchId line body',

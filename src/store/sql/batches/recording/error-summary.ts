@@ -1,7 +1,7 @@
-import { truncate } from '../../../base/truncate.ts';
-import type { Queries } from '../../db.ts';
-import type { ErrorSummary } from '../../contract/results.ts';
-import { allIn } from '../statement.ts';
+import { truncate } from '../../../../base/truncate.ts';
+import type { Queries } from '../../../db.ts';
+import type { ErrorSummary } from '../../../contract/results.ts';
+import { allIn } from '../../statement.ts';
 
 /** Listed codes, most frequent first. */
 const maxCodes = 20;

@@ -1,12 +1,12 @@
-import { isFinal } from '../../../core/batch.ts';
-import type { Db, Queries } from '../../db.ts';
-import { isGroup } from '../../../core/request-group.ts';
-import type { LineRun } from '../../../core/line.ts';
-import type { ResultRow, ResultStore } from '../../contract/results.ts';
-import { lockBatch } from './batches.ts';
-import { errorSummaryOf } from './error-summary.ts';
-import { linesInFlight } from './recorded-lines.ts';
-import { allIn } from '../statement.ts';
+import { isFinal } from '../../../../core/batch.ts';
+import type { Db, Queries } from '../../../db.ts';
+import { isGroup } from '../../../../core/request-group.ts';
+import type { LineRun } from '../../../../core/line.ts';
+import type { ResultRow, ResultStore } from '../../../contract/results.ts';
+import { lockBatch } from '../batches.ts';
+import { errorSummaryOf } from '../recording/error-summary.ts';
+import { linesInFlight } from '../recording/recorded-lines.ts';
+import { allIn } from '../../statement.ts';
 
 type Reading = Pick<
   ResultStore,

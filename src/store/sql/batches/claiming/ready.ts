@@ -1,9 +1,9 @@
-import type { ReadyChunk } from '../../../core/fair-queueing.ts';
-import { lateBefore } from '../../../core/urgency.ts';
-import type { Queries, Value } from '../../db.ts';
-import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
+import type { ReadyChunk } from '../../../../core/fair-queueing.ts';
+import { lateBefore } from '../../../../core/urgency.ts';
+import type { Queries, Value } from '../../../db.ts';
+import type { ClaimOptions, ClaimRequest } from '../../../contract/claim.ts';
 import { headOf } from './ready-orgs.ts';
-import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
+import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../../statement.ts';
 
 /** Queries of the queue, on the index of ready chunks only: there are no counters that could be wrong. */
 

@@ -1,9 +1,9 @@
-import type { BatchStore, ChangingBatch } from '../../contract/batches.ts';
-import type { Db } from '../../db.ts';
-import { batches } from '../rows.ts';
-import { tableOf } from '../table.ts';
-import { running } from './batches.ts';
-import { isBatch, open } from './queued-work.ts';
+import type { BatchStore, ChangingBatch } from '../../../contract/batches.ts';
+import type { Db } from '../../../db.ts';
+import { batches } from '../../rows.ts';
+import { tableOf } from '../../table.ts';
+import { running } from '../batches.ts';
+import { isBatch, open } from '../queued-work.ts';
 
 const changing = tableOf<ChangingBatch>('batches')(
   'id orgId status ok err priority due closing acceptUntil pausedAt pausedMs atRiskAt inProgressAt expiresAt cancellingAt',

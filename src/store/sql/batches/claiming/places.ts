@@ -1,11 +1,11 @@
-import { asLate, lateBefore, withPriority } from '../../../core/urgency.ts';
-import type { BatchStore } from '../../contract/batches.ts';
-import type { Db, Queries } from '../../db.ts';
-import { batchStates } from '../rows.ts';
-import { inLists } from '../statement.ts';
-import { undecided } from './batches.ts';
+import { asLate, lateBefore, withPriority } from '../../../../core/urgency.ts';
+import type { BatchStore } from '../../../contract/batches.ts';
+import type { Db, Queries } from '../../../db.ts';
+import { batchStates } from '../../rows.ts';
+import { inLists } from '../../statement.ts';
+import { undecided } from '../batches.ts';
 import { mayBeRowFault } from './isolate-failures.ts';
-import { isBatch, open } from './queued-work.ts';
+import { isBatch, open } from '../queued-work.ts';
 
 /** Reads and changes the places of batches in the queue of their org. */
 export function createPlaces(db: Db): Pick<BatchStore, 'setPriority' | 'hurry' | 'queuePlace'> {

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Batch, type FinalStatus, canTransition } from '../../../core/batch.ts';
-import type { StoredFile } from '../../../core/file.ts';
-import type { Db, Queries } from '../../db.ts';
-import type { BatchState, BatchStore } from '../../contract/batches.ts';
-import { lockBatch, undecided } from './batches.ts';
-import { finishChunks } from './chunks.ts';
-import { isGroup } from '../../../core/request-group.ts';
-import { addEvent } from '../webhooks/deliveries.ts';
+import { type Batch, type FinalStatus, canTransition } from '../../../../core/batch.ts';
+import type { StoredFile } from '../../../../core/file.ts';
+import type { Db, Queries } from '../../../db.ts';
+import type { BatchState, BatchStore } from '../../../contract/batches.ts';
+import { lockBatch, undecided } from '../batches.ts';
+import { finishChunks } from '../chunks.ts';
+import { isGroup } from '../../../../core/request-group.ts';
+import { addEvent } from '../../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { holdsClosingLease, readyToClose } from './record.ts';
-import { mayBeRowFault } from './isolate-failures.ts';
-import { insertFiles } from '../files.ts';
-import { isBatch } from './queued-work.ts';
-import { batches, batchStates } from '../rows.ts';
+import { mayBeRowFault } from '../claiming/isolate-failures.ts';
+import { insertFiles } from '../../files.ts';
+import { isBatch } from '../queued-work.ts';
+import { batches, batchStates } from '../../rows.ts';
 
 type Ending = Pick<
   BatchStore,

@@ -1,7 +1,7 @@
-import { lineKey } from '../../../core/request-group.ts';
-import type { Queries } from '../../db.ts';
-import { unpackLines } from '../rows.ts';
-import { paddedSlices, typedTuples } from '../statement.ts';
+import { lineKey } from '../../../../core/request-group.ts';
+import type { Queries } from '../../../db.ts';
+import { unpackLines } from '../../rows.ts';
+import { paddedSlices, typedTuples } from '../../statement.ts';
 
 export async function recordedLines(
   q: Queries,

@@ -1,23 +1,23 @@
-import { utcHour } from '../../../base/clock.ts';
-import type { ResultStream } from '../../../core/batch.ts';
-import type { LineRun } from '../../../core/line.ts';
-import { addCosts, noCost } from '../../../core/price.ts';
-import { isGroup, lineKey } from '../../../core/request-group.ts';
-import { singlesOf } from '../../../core/usage-report.ts';
-import { addUsage, noUsage, type Usage } from '../../../core/usage.ts';
-import type { Db, Queries } from '../../db.ts';
-import type { LedgerEntry } from '../../contract/accounts.ts';
-import type { BatchState } from '../../contract/batches.ts';
-import type { Lease } from '../../contract/claim.ts';
-import type { LineResult, RecordOutcome, ResultStore } from '../../contract/results.ts';
-import { lockBatch } from './batches.ts';
-import { findLeased, finishChunks } from './chunks.ts';
-import { addToLedger } from '../accounts/ledger-rows.ts';
+import { utcHour } from '../../../../base/clock.ts';
+import type { ResultStream } from '../../../../core/batch.ts';
+import type { LineRun } from '../../../../core/line.ts';
+import { addCosts, noCost } from '../../../../core/price.ts';
+import { isGroup, lineKey } from '../../../../core/request-group.ts';
+import { singlesOf } from '../../../../core/usage-report.ts';
+import { addUsage, noUsage, type Usage } from '../../../../core/usage.ts';
+import type { Db, Queries } from '../../../db.ts';
+import type { LedgerEntry } from '../../../contract/accounts.ts';
+import type { BatchState } from '../../../contract/batches.ts';
+import type { Lease } from '../../../contract/claim.ts';
+import type { LineResult, RecordOutcome, ResultStore } from '../../../contract/results.ts';
+import { lockBatch } from '../batches.ts';
+import { findLeased, finishChunks } from '../chunks.ts';
+import { addToLedger } from '../../accounts/ledger-rows.ts';
 import { recordedLines } from './recorded-lines.ts';
-import { insertAnswers } from '../responses/answer-rows.ts';
-import { batchStates } from '../rows.ts';
-import { allIn, slices, typedTuples } from '../statement.ts';
-import { tableOf } from '../table.ts';
+import { insertAnswers } from '../../responses/answer-rows.ts';
+import { batchStates } from '../../rows.ts';
+import { allIn, slices, typedTuples } from '../../statement.ts';
+import { tableOf } from '../../table.ts';
 
 /**
  * Records results. The lock on the batch row serializes flushes, so counters are exact and number the rows without gaps in commit order.

@@ -1,18 +1,18 @@
-import { advance } from '../../../core/fair-queueing.ts';
-import { owedAfter } from '../../../core/late-work.ts';
-import type { Batch, Chunk } from '../../../core/batch.ts';
-import type { Db, Queries, Value } from '../../db.ts';
-import type { BatchStore } from '../../contract/batches.ts';
-import type { Claim, ClaimedBatch, ClaimRequest } from '../../contract/claim.ts';
-import type { Words } from '../../../base/words.ts';
+import { advance } from '../../../../core/fair-queueing.ts';
+import { owedAfter } from '../../../../core/late-work.ts';
+import type { Batch, Chunk } from '../../../../core/batch.ts';
+import type { Db, Queries, Value } from '../../../db.ts';
+import type { BatchStore } from '../../../contract/batches.ts';
+import type { Claim, ClaimedBatch, ClaimRequest } from '../../../contract/claim.ts';
+import type { Words } from '../../../../base/words.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
-import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
+import { idleState, leaseChunks, withoutRecorded } from '../chunks.ts';
 import { type ClaimInput, choose, type Choice, type Share } from './choose.ts';
 import { idFilter, lockQueues, namesBeyond, type QueueClock, readyNames } from './ready.ts';
 import { clearStale } from './ready-orgs.ts';
-import { batchStates } from '../rows.ts';
-import { allIn, tuples } from '../statement.ts';
-import { tableOf } from '../table.ts';
+import { batchStates } from '../../rows.ts';
+import { allIn, tuples } from '../../statement.ts';
+import { tableOf } from '../../table.ts';
 
 /** Attempts: another process may lease the chosen chunks first. */
 const maxTries = 3;

@@ -4,10 +4,10 @@ import {
   mayTake,
   type OrgQueue,
   type ReadyChunk,
-} from '../../../core/fair-queueing.ts';
-import { isLate } from '../../../core/urgency.ts';
-import type { Queries } from '../../db.ts';
-import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
+} from '../../../../core/fair-queueing.ts';
+import { isLate } from '../../../../core/urgency.ts';
+import type { Queries } from '../../../db.ts';
+import type { ClaimOptions, ClaimRequest } from '../../../contract/claim.ts';
 import { type QueueClock, readyHeads } from './ready.ts';
 import { type ReadyOrg, readyOrgs } from './ready-orgs.ts';
 

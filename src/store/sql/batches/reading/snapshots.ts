@@ -1,13 +1,13 @@
-import { isFinal } from '../../../core/batch.ts';
-import type { BatchSnapshot, BatchStore } from '../../contract/batches.ts';
-import type { Db, Queries } from '../../db.ts';
-import { ledgerRows } from '../accounts/ledger-rows.ts';
-import { batches, unpackLines } from '../rows.ts';
-import { errorSummaryOf } from './error-summary.ts';
-import { isBatch } from './queued-work.ts';
-import { allIn } from '../statement.ts';
-import { lineKey } from '../../../core/request-group.ts';
-import { recordedLines } from './recorded-lines.ts';
+import { isFinal } from '../../../../core/batch.ts';
+import type { BatchSnapshot, BatchStore } from '../../../contract/batches.ts';
+import type { Db, Queries } from '../../../db.ts';
+import { ledgerRows } from '../../accounts/ledger-rows.ts';
+import { batches, unpackLines } from '../../rows.ts';
+import { errorSummaryOf } from '../recording/error-summary.ts';
+import { isBatch } from '../queued-work.ts';
+import { allIn } from '../../statement.ts';
+import { lineKey } from '../../../../core/request-group.ts';
+import { recordedLines } from '../recording/recorded-lines.ts';
 
 /** Reads a batch with its usage, running lines and errors in one snapshot, so that they agree while results arrive. */
 export function createSnapshots(db: Db): Pick<BatchStore, 'snapshot' | 'snapshots'> {

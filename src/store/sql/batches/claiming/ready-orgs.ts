@@ -1,11 +1,11 @@
-import { utcMonth } from '../../../core/budget.ts';
-import { isLate, lateBefore } from '../../../core/urgency.ts';
-import type { Queries } from '../../db.ts';
-import type { ClaimOptions } from '../../contract/claim.ts';
-import { isDisabled } from '../accounts/orgs.ts';
-import { isUsedUp } from '../accounts/spending.ts';
-import { isPaused } from '../controls.ts';
-import { paddedSlices, typedTuples } from '../statement.ts';
+import { utcMonth } from '../../../../core/budget.ts';
+import { isLate, lateBefore } from '../../../../core/urgency.ts';
+import type { Queries } from '../../../db.ts';
+import type { ClaimOptions } from '../../../contract/claim.ts';
+import { isDisabled } from '../../accounts/orgs.ts';
+import { isUsedUp } from '../../accounts/spending.ts';
+import { isPaused } from '../../controls.ts';
+import { paddedSlices, typedTuples } from '../../statement.ts';
 
 /**
  * Orgs with ready chunks in the order of their turns, on an index, and those with late chunks on another. `queue_shares.ready` and `late`

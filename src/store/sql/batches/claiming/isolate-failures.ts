@@ -1,6 +1,6 @@
-import { ApiError } from '../../../core/errors.ts';
-import { StoreError } from '../../../core/store-error.ts';
-import type { Claim } from '../../contract/claim.ts';
+import { ApiError } from '../../../../core/errors.ts';
+import { StoreError } from '../../../../core/store-error.ts';
+import type { Claim } from '../../../contract/claim.ts';
 
 /** True if damaged rows may have caused the error; errors of the database as a whole have types of our own. */
 export function mayBeRowFault(error: unknown): boolean {

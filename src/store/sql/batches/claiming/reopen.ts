@@ -1,6 +1,6 @@
-import type { Db, Queries } from '../../db.ts';
-import type { BatchStore } from '../../contract/batches.ts';
-import { lockBatch, undecided } from './batches.ts';
+import type { Db, Queries } from '../../../db.ts';
+import type { BatchStore } from '../../../contract/batches.ts';
+import { lockBatch, undecided } from '../batches.ts';
 
 /** Makes chunks of stranded batches ready again. */
 export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {

@@ -1,10 +1,10 @@
-import { type Batch, batchStatuses, type BatchStatus } from '../../../core/batch.ts';
-import type { AllBatchesQuery, BatchStore } from '../../contract/batches.ts';
-import type { Db, Value } from '../../db.ts';
-import { batches } from '../rows.ts';
-import { sliceEnd } from '../scan.ts';
-import { conditions, type Where } from '../table.ts';
-import { isBatch, open } from './queued-work.ts';
+import { type Batch, batchStatuses, type BatchStatus } from '../../../../core/batch.ts';
+import type { AllBatchesQuery, BatchStore } from '../../../contract/batches.ts';
+import type { Db, Value } from '../../../db.ts';
+import { batches } from '../../rows.ts';
+import { sliceEnd } from '../../scan.ts';
+import { conditions, type Where } from '../../table.ts';
+import { isBatch, open } from '../queued-work.ts';
 
 /** Rows that one slice of a search reads: some milliseconds of an embedded database. */
 const searchedRows = 500;
