@@ -13,7 +13,7 @@ afterAll(() => postgres?.stop());
 it('has nothing to do for an embedded database', async () => {
   const { code, err } = await migrate([]);
   expect(code).not.toBe(0);
-  expect(err).toContain('the embedded database is migrated by the start of its server');
+  expect(err).toContain('a server migrates its embedded database when it starts');
 });
 
 it.skipIf(!postgres)('migrates an empty Postgres once, also if two run together', async () => {

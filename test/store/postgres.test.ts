@@ -20,6 +20,9 @@ else
         await store.files.get(orgId, 'file-0', 0);
         answered.push(orgId);
       };
+      // Opens all connections: a read that waits for a new one is overtaken by any number of others.
+      await Promise.all(Array<string>(40).fill('org_a').map(read));
+      answered.length = 0;
       await Promise.all([...Array<string>(40).fill('org_a'), 'org_b'].map(read));
       await store.stop();
       // At most the four reads that were sent before it, and those whose answers overtake.
