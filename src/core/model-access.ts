@@ -23,6 +23,13 @@ export function fallbacksFor(
   return all.filter((model) => model.serves.includes(serves) && (caller.models?.includes(model.id) ?? true));
 }
 
+export function unknownModelError(name: string): ApiError {
+  return modelError(
+    'model_not_found',
+    `The model '${name}' does not exist. GET /v1/models lists the models.`,
+  );
+}
+
 /** Error for a model that only other processes serve. */
 export function servedElsewhereError(
   { id }: Model,
@@ -46,11 +53,7 @@ export function modelFor(
   serves: Serves,
 ): Model {
   const model = catalog.find(name);
-  if (!model)
-    throw modelError(
-      'model_not_found',
-      `The model '${name}' does not exist. GET /v1/models lists the models.`,
-    );
+  if (!model) throw unknownModelError(name);
   if (caller.models && !caller.models.includes(model.id))
     throw modelError(
       'model_not_allowed',

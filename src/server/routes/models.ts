@@ -1,5 +1,5 @@
 import { truncate } from '../../base/truncate.ts';
-import { ApiError } from '../../core/errors.ts';
+import { unknownModelError } from '../../core/model-access.ts';
 import type { Model } from '../../core/model.ts';
 import { hasScope, type KeyScope } from '../../core/org.ts';
 import { pageOfModels, parseModelListQuery } from '../../wire/models/list.ts';
@@ -33,13 +33,7 @@ export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
       const { peers } = services;
       const model = peers.find(param);
       if (!model || !peers.serves(param) || (allowed !== null && !allowed.includes(model.id)))
-        throw new ApiError(
-          'model_not_found',
-          `The model '${truncate(param, 200)}' does not exist. GET /v1/models lists the models.`,
-          {
-            param: 'model',
-          },
-        );
+        throw unknownModelError(truncate(param, 200));
       return json(200, presentModel(model, stateIn(services, scopes)(model)));
     },
   },
