@@ -51,10 +51,8 @@ export function inlined(schema: SchemaObject, walk: Walk, depth = 0): Schema {
  * types.
  */
 export function normal(schema: SchemaObject): SchemaObject {
-  const { const: value, nullable, ...others } = schema;
-  const isNullable = nullable === true && schema.type !== undefined;
-  const typed = isNullable ? { ...others, type: [...new Set([schema.type, 'null'].flat())] } : others;
-  const own = 'const' in schema ? withValues(typed, value) : isNullable ? typed : schema;
+  const { const: value, ...others } = schema;
+  const own = withNull('const' in schema ? withValues(others, value) : schema);
   if (!Array.isArray(own.items)) return own;
   const { additionalItems, items, ...rest } = own;
   return { ...rest, prefixItems: items, items: additionalItems ?? true };
@@ -63,6 +61,12 @@ export function normal(schema: SchemaObject): SchemaObject {
 function withValues(schema: SchemaObject, value: unknown): SchemaObject {
   const values = (schema.enum as unknown[] | undefined) ?? [value];
   return { ...schema, enum: values.filter((one) => isSame(one, value)) };
+}
+
+function withNull(schema: SchemaObject): SchemaObject {
+  const { nullable, type, ...others } = schema;
+  if (nullable !== true || type === undefined) return schema;
+  return { ...others, type: [...new Set([type, 'null'].flat())] };
 }
 
 function mergeObjects(a: SchemaObject, b: SchemaObject, merge: Merge): Schema {

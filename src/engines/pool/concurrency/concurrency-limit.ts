@@ -25,8 +25,8 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
   let ceiling = Number.POSITIVE_INFINITY;
   let answersBelow = 0;
   let rounds: number = raise.minRounds;
-  let raiseShare: number = raise.minShare;
-  let wasRaised = false;
+  /** Raises since the last refusal. */
+  let raises = 0;
   let floor = 1;
   let isFollowing = false;
   let burstUntil = Number.NEGATIVE_INFINITY;
@@ -36,12 +36,9 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
   function relax(): void {
     if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < rounds * ceiling) return;
     answersBelow = 0;
-    if (wasRaised) {
-      rounds = Math.max(raise.minRounds, rounds / 2);
-      raiseShare = Math.min(raise.maxShare, raiseShare * 2);
-    }
-    wasRaised = true;
-    ceiling = Math.ceil(ceiling * (1 + raiseShare));
+    if (raises > 0) rounds = Math.max(raise.minRounds, rounds / 2);
+    ceiling = Math.ceil(ceiling * (1 + Math.min(raise.maxShare, raise.minShare * 2 ** raises)));
+    raises++;
     if (slots !== null && ceiling >= withHeadroom(slots)) ceiling = Number.POSITIVE_INFINITY;
   }
 
@@ -83,9 +80,8 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
       if (now() >= burstUntil) {
         floor = Math.max(1, Math.floor(maxInFlight() * burst.leaves));
         burstUntil = now() + burst.ms;
-        if (wasRaised) rounds = Math.min(raise.maxRounds, Math.max(raise.refusedRounds, rounds * 2));
-        wasRaised = false;
-        raiseShare = raise.minShare;
+        if (raises > 0) rounds = Math.min(raise.maxRounds, Math.max(raise.refusedRounds, rounds * 2));
+        raises = 0;
       }
       ceiling = Math.max(floor, Math.min(maxInFlight(), accepted));
       answersBelow = 0;
